@@ -1,0 +1,1 @@
+//! The one trait between the core and its host.
