@@ -11,5 +11,7 @@
 pub mod answer;
 pub mod classify;
 pub mod config;
+pub mod gate;
 pub mod retry;
 pub mod time;
+pub mod wait;

@@ -1,0 +1,89 @@
+//! Who gets a free slot.
+//!
+//! A slot is granted to the worker whose oldest waiter is the oldest of all. If that worker has a
+//! grant it has not claimed yet, its recorded head may already be spoken for and the grant is
+//! provisional: [`super::apply`] corrects it when it is claimed.
+
+use std::time::Duration;
+
+use super::record::{Entry, Record};
+use crate::core::time::Time;
+
+/// How long a grant may stay unclaimed before it may go to somebody else. A worker answers a wake-up
+/// in well under a millisecond; one that is blocked must hold no slot.
+pub const STALE: Duration = Duration::from_millis(20);
+
+/// Grants every slot that is free to those who wait, and moves grants that a blocked worker left
+/// lying. Returns the slots of the workers to wake, in the order of their grants.
+pub fn distribute(record: &mut Record, now: Time) -> Vec<u16> {
+    let limit = record.setting.limit();
+    let mut in_flight = record.in_flight();
+    let mut wake = Vec::new();
+    while let Some(next) = next_in_line(record) {
+        if in_flight >= limit {
+            match revoke_stale(record, now) {
+                0 => break,
+                revoked => in_flight = in_flight.saturating_sub(u64::from(revoked)),
+            }
+            continue;
+        }
+        let Some(entry) = record.entries.get_mut(next) else {
+            break;
+        };
+        grant(entry, now);
+        in_flight += 1;
+        if wake.last() != Some(&entry.owner.slot) {
+            wake.push(entry.owner.slot);
+        }
+    }
+    wake
+}
+
+/// Gives one slot to the owner of `entry`.
+pub(super) fn grant(entry: &mut Entry, now: Time) {
+    if entry.granted == 0 {
+        entry.granted_at = now;
+    }
+    entry.granted = entry.granted.saturating_add(1);
+}
+
+/// Takes one unclaimed grant off `entry`.
+pub(super) fn ungrant(entry: &mut Entry) {
+    entry.granted = entry.granted.saturating_sub(1);
+    if entry.granted == 0 {
+        entry.granted_at = Time(0);
+    }
+}
+
+/// Where the entry stands whose waiter should start next. Workers that are known to be blocked come
+/// last, so that they delay nobody else.
+fn next_in_line(record: &Record) -> Option<usize> {
+    record
+        .entries
+        .iter()
+        .enumerate()
+        .filter(|(_, entry)| entry.uncovered() > 0)
+        .min_by_key(|(_, entry)| (entry.stalled, entry.standing.head, entry.owner.slot))
+        .map(|(at, _)| at)
+}
+
+/// Takes all grants off one worker that let them go stale, if a worker that is not blocked waits.
+/// Returns how many.
+fn revoke_stale(record: &mut Record, now: Time) -> u32 {
+    let is_stale = |entry: &Entry| entry.granted > 0 && entry.granted_at + STALE <= now;
+    let others_wait = record
+        .entries
+        .iter()
+        .any(|entry| entry.uncovered() > 0 && !entry.stalled && !is_stale(entry));
+    if !others_wait {
+        return 0;
+    }
+    let Some(entry) = record.entries.iter_mut().find(|entry| is_stale(entry)) else {
+        return 0;
+    };
+    let revoked = entry.granted;
+    entry.granted = 0;
+    entry.granted_at = Time(0);
+    entry.stalled = true;
+    revoked
+}

@@ -1,0 +1,19 @@
+//! The shared state of one key, and the only ways it may change.
+//!
+//! - [`record`]: what is stored, byte for byte.
+//! - [`apply`]: `(record, event, now) -> (record, effects)`, the one function that changes it.
+//! - [`grant`]: who gets a free slot.
+//! - [`exchange`]: read, apply, write if nobody else wrote, wake: one step at a time.
+//! - [`table`]: where in shared data a key's record lies.
+//! - [`owner`]: what a worker is called in a record.
+
+pub mod apply;
+pub mod exchange;
+pub mod grant;
+pub mod owner;
+pub mod record;
+pub mod table;
+
+pub use apply::{Change, Event, Fenced, Outcome, apply};
+pub use owner::Owner;
+pub use record::{Entry, Key, Record, Setting, Standing};

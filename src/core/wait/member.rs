@@ -1,0 +1,166 @@
+//! A worker as a member of one gate: its line, and the events it sends.
+//!
+//! The line is the truth and the record is told of it. If telling fails, the member stays
+//! *unreported* and says it again with the next event, or on the next tick: nothing that gives
+//! something back is ever dropped.
+
+use super::line::{CallId, Kind, Line};
+use crate::core::gate::exchange::{Exchange, ExchangeError, Want};
+use crate::core::gate::{Event, Key, Outcome, Owner, Setting};
+
+/// A worker's side of one gate.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Member {
+    line: Line,
+    is_unreported: bool,
+}
+
+/// What a finished exchange means for this worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Settled {
+    /// The record knows the line.
+    Reported,
+    /// The arriving call starts now.
+    Started,
+    /// The arriving call waits.
+    Waits,
+    /// The arriving call may not wait.
+    NoWait,
+    /// The arriving call finds no room in the queue.
+    QueueFull {
+        /// The place it would have had.
+        position: u64,
+        /// The bound that was hit.
+        max_waiting: u32,
+    },
+    /// This waiter starts now.
+    Granted(CallId, Kind),
+    /// The grant went to somebody older; there may be another.
+    Handed,
+    /// Nothing was granted to this worker.
+    NoGrant,
+    /// The call is held.
+    Held,
+    /// Too many calls are held already.
+    HoldsFull,
+    /// The event did not get into the record.
+    Failed(ExchangeError),
+}
+
+impl Member {
+    /// The worker's calls in this gate.
+    pub fn line(&self) -> &Line {
+        &self.line
+    }
+
+    /// The worker's calls in this gate, to be changed; tell the gate with [`Member::report`].
+    pub fn line_mut(&mut self) -> &mut Line {
+        self.is_unreported = true;
+        &mut self.line
+    }
+
+    /// Whether the record has yet to hear of the last change.
+    pub fn is_unreported(&self) -> bool {
+        self.is_unreported
+    }
+
+    /// The record must be told again: the worker has a new slot.
+    pub fn forget_reports(&mut self) {
+        self.is_unreported = true;
+    }
+
+    /// Tells the gate how the line stands.
+    pub fn report(&self, owner: Owner) -> Exchange {
+        self.send(owner, Event::Report)
+    }
+
+    /// Asks for a slot for a new call.
+    pub fn arrive(
+        &self,
+        owner: Owner,
+        key: Key,
+        no_wait: bool,
+        setting: Setting,
+        connection: u64,
+    ) -> Exchange {
+        self.send(
+            owner,
+            Event::Arrive {
+                key,
+                no_wait,
+                setting,
+                connection,
+            },
+        )
+    }
+
+    /// Asks for a slot that may have been granted to the oldest waiter; `None` if nobody waits.
+    pub fn claim(&self, owner: Owner) -> Option<Exchange> {
+        let then = self.line.standing_after_start();
+        self.line
+            .is_waiting()
+            .then(|| self.send(owner, Event::Claim { then }))
+    }
+
+    /// Asks whether one more call may be held.
+    pub fn hold(&self, owner: Owner) -> Exchange {
+        self.send(owner, Event::Hold)
+    }
+
+    /// Puts a new configuration's limits in force.
+    pub fn configure(&self, owner: Owner, setting: Setting) -> Exchange {
+        self.send(owner, Event::Configure { setting })
+    }
+
+    /// Takes in the result of an exchange. `arriving` is the call it was about, if it was an
+    /// arrival.
+    pub fn settle(&mut self, exchange: &Exchange, arriving: Option<(Key, CallId)>) -> Settled {
+        let change = match exchange.want() {
+            Want::Done(Ok(change)) => change,
+            Want::Done(Err(error)) => {
+                self.is_unreported = true;
+                return Settled::Failed(error);
+            }
+            Want::Read | Want::Write { .. } | Want::Wake(_) => {
+                return Settled::Failed(ExchangeError::Unusable);
+            }
+        };
+        self.is_unreported = false;
+        match change.outcome {
+            Outcome::Noted => Settled::Reported,
+            Outcome::Start => {
+                self.line.run();
+                Settled::Started
+            }
+            Outcome::Wait => {
+                if let Some((key, call)) = arriving {
+                    self.line.wait(key, call, Kind::Fresh);
+                }
+                Settled::Waits
+            }
+            Outcome::NoWait => Settled::NoWait,
+            Outcome::QueueFull {
+                position,
+                max_waiting,
+            } => Settled::QueueFull {
+                position,
+                max_waiting,
+            },
+            Outcome::Claimed => match self.line.start_first() {
+                Some((call, kind)) => Settled::Granted(call, kind),
+                None => Settled::NoGrant,
+            },
+            Outcome::Handed => Settled::Handed,
+            Outcome::NoGrant => Settled::NoGrant,
+            Outcome::Held => {
+                self.line.hold();
+                Settled::Held
+            }
+            Outcome::HoldsFull => Settled::HoldsFull,
+        }
+    }
+
+    fn send(&self, owner: Owner, event: Event) -> Exchange {
+        Exchange::new(owner, self.line.standing(), event)
+    }
+}
