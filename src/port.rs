@@ -92,6 +92,12 @@ pub trait Host {
     /// [`HostError::Gone`] if there is no such queue.
     fn queue_send(&self, queue: QueueId, message: &[u8]) -> Result<(), HostError>;
 
+    /// Takes the next message; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`HostError::Gone`] if there is no such queue.
+    fn queue_take(&self, queue: QueueId) -> Result<Option<Vec<u8>>, HostError>;
+
     /// Adds to a counter, sets a gauge or records a value, by its full name.
     fn metric(&self, kind: MetricKind, name: &str, value: u64);
 

@@ -1,7 +1,15 @@
-//! This worker's own queue in front of a gate, and its side of the protocol.
+//! This worker's own queues in front of the gates, and its side of the protocol.
+//!
+//! - [`line`]: its calls in one gate, in order.
+//! - [`member`]: the events it sends to that gate, and what the results mean for the line.
+//! - [`gates`]: all its gates, and the way to their shared records.
+//! - [`post`]: its worker slot, and how workers wake each other.
 
+pub mod gates;
 pub mod line;
 pub mod member;
+pub mod post;
 
+pub use gates::{Arrival, Gates};
 pub use line::{CallId, Kind, Line};
 pub use member::{Member, Settled};

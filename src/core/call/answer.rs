@@ -1,0 +1,130 @@
+//! The gate half sees what the client is about to receive.
+
+use super::state::{Call, Stage};
+use super::{Headers, StreamId, Worker};
+use crate::core::answer::headers::{Edit, Finished, edits};
+use crate::core::classify::{Answer, classify, is_refusal_status};
+use crate::core::report::stats::{Avoided, Count};
+use crate::core::time::Time;
+use crate::port::Host;
+
+impl Worker {
+    /// The answer to the client begins. Returns what to change in its headers.
+    pub fn answer(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        gate: StreamId,
+        status: u16,
+        headers: &Headers,
+        via_upstream: bool,
+    ) -> Vec<Edit> {
+        let Some((id, mut call)) = self.lift_by_stream(gate) else {
+            return Vec::new();
+        };
+        let changes = if call.stage == Stage::Refused {
+            // Weir's own answer.
+            Vec::new()
+        } else {
+            self.settle_grant(host, now, &mut call, status, headers, via_upstream);
+            finish(&mut call, now, headers)
+        };
+        self.keep(id, call);
+        changes
+    }
+
+    /// The answer to the client ended. Only without an attempt half does that free the slot.
+    pub fn end_answer(&mut self, host: &impl Host, now: Time, gate: StreamId) {
+        if let Some((id, mut call)) = self.lift_by_stream(gate) {
+            self.return_grant(host, now, &mut call);
+            self.keep(id, call);
+        }
+    }
+
+    /// A grant that no attempt has taken up when the answer begins never will be. If no attempt was
+    /// ever seen but the provider answered, the attempt half is not installed and the answer is all
+    /// there is to go by.
+    fn settle_grant(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        call: &mut Call,
+        status: u16,
+        headers: &Headers,
+        via_upstream: bool,
+    ) {
+        if !call.has_grant {
+            return;
+        }
+        let is_alone = call.attempts_made == 0 && via_upstream;
+        if !is_alone {
+            if call.attempts_made > 0 {
+                self.stats.count(&call.policy_name, Count::RetryDropped);
+            }
+            self.return_grant(host, now, call);
+            return;
+        }
+        self.avoid(host, Avoided::NoAttemptHalf);
+        let verdict = classify(&Answer {
+            status,
+            headers,
+            body: &[],
+            provider: call.policy().map_or("auto", |p| p.provider().name()),
+        });
+        if let Some(class) = verdict.refusal {
+            self.stats.count(&call.policy_name, Count::Refusal(class));
+            self.stats.count(&call.policy_name, Count::GaveUp(class));
+            call.passed = Some(super::state::Passed {
+                class,
+                known_wait: verdict.server_min,
+                budget_spent: false,
+            });
+        }
+        if is_refusal_status(status) {
+            self.return_grant(host, now, call);
+        }
+    }
+
+    /// A slot that no attempt took up goes back.
+    pub(super) fn return_grant(&mut self, host: &impl Host, now: Time, call: &mut Call) {
+        if std::mem::take(&mut call.has_grant)
+            && let Some(place) = call.place
+        {
+            self.gates.line_mut(place).finish();
+            self.gates.report(host, now, place);
+        }
+    }
+}
+
+/// Puts the provider's answer back as it was and adds what Weir has to say.
+fn finish(call: &mut Call, now: Time, headers: &Headers) -> Vec<Edit> {
+    if call.stage == Stage::Going {
+        call.stage = Stage::Answered;
+    }
+    let undo = std::mem::take(&mut call.undo);
+    let mut changes = Vec::new();
+    if let Some(status) = undo.status {
+        changes.push(Edit::Set(
+            ":status".into(),
+            status.to_string().into_bytes(),
+        ));
+    }
+    changes.extend(undo.added.iter().map(|name| Edit::Remove((*name).into())));
+    let mut seen = headers.clone();
+    for (name, value) in undo.removed {
+        if let Ok(text) = std::str::from_utf8(&name) {
+            changes.push(Edit::Add(text.to_owned().into(), value.clone()));
+        }
+        seen.push((name, value));
+    }
+    let queued = call.started.unwrap_or(now).since(call.arrived);
+    changes.extend(edits(&Finished {
+        attempts: call.attempts_made,
+        queued,
+        refusal: call.passed.as_ref().map(|passed| passed.class),
+        budget_spent: call.passed.as_ref().is_some_and(|p| p.budget_spent),
+        wait: call.passed.as_ref().and_then(|passed| passed.known_wait),
+        headers: &seen,
+    }));
+    changes
+}

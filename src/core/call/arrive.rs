@@ -1,0 +1,290 @@
+//! A call arrives: its policy, its gate, and whether it starts, waits or is refused.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::state::{Call, Stage, Undo};
+use super::{Headers, StreamId, Worker, policy_id, setting_of};
+use crate::core::answer::headers::Edit;
+use crate::core::answer::refusal::{Refusal, Refused, Reply};
+use crate::core::config::{Config, Facts, Policy};
+use crate::core::fnv::fnv128;
+use crate::core::report::stats::Count;
+use crate::core::retry::Backoff;
+use crate::core::time::Time;
+use crate::core::wait::{Arrival, CallId, Settled};
+use crate::port::Host;
+
+/// When a refused caller is told to come back while nothing better is known.
+pub(super) const COME_BACK: Duration = Duration::from_secs(1);
+
+/// The request headers of a call, as the gate half sees them.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The cluster the route chose.
+    pub cluster: &'a [u8],
+    /// The downstream connection; ids rise over the whole process.
+    pub connection: u64,
+    /// All request headers, pseudo-headers included.
+    pub headers: &'a Headers,
+}
+
+impl<'a> Request<'a> {
+    /// The first value of a header.
+    pub fn header(&self, name: &str) -> Option<&'a [u8]> {
+        self.headers
+            .iter()
+            .find(|(n, _)| n == name.as_bytes())
+            .map(|(_, value)| value.as_slice())
+    }
+
+    pub(super) fn facts(&self) -> Facts<'a> {
+        Facts {
+            cluster: self.cluster,
+            host: self.header(":authority").unwrap_or_default(),
+            path: self.header(":path").unwrap_or_default(),
+        }
+    }
+}
+
+/// What becomes of a call that arrives.
+#[derive(Debug)]
+pub enum Arrived {
+    /// It falls under no policy.
+    Untouched,
+    /// It goes on.
+    Start(Marked),
+    /// It waits; an [`super::Action`] will end that.
+    Wait(Marked),
+    /// It is refused.
+    Refuse(Reply),
+}
+
+/// What a call under a policy carries from here on.
+#[derive(Debug)]
+pub struct Marked {
+    /// Changes to the request headers.
+    pub edits: Vec<Edit>,
+    /// The reference by which the attempt half finds the call; kept in filter state.
+    pub reference: [u8; 16],
+}
+
+impl Worker {
+    /// A call arrives at the gate half.
+    pub fn arrive(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        gate: StreamId,
+        request: &Request<'_>,
+        config: &Rc<Config>,
+    ) -> Arrived {
+        let Some((id, mut call)) = self.admit(host, now, request, config) else {
+            return Arrived::Untouched;
+        };
+        let Some(policy) = config.policies().get(call.policy) else {
+            return Arrived::Untouched;
+        };
+        call.gate = Some(gate);
+        let settled = self.ask(host, now, id, &mut call, request, policy);
+        let marked = Marked {
+            edits: request_edits(request, policy),
+            reference: self.reference(id),
+        };
+        let arrived = match settled {
+            Settled::Waits => {
+                self.stats.count(&call.policy_name, Count::Queued);
+                call.stage = Stage::Waiting;
+                Arrived::Wait(marked)
+            }
+            Settled::NoWait => {
+                let limit = Some("max_concurrent_calls");
+                Arrived::Refuse(self.refuse(host, &mut call, Refused::NoWait, limit, None))
+            }
+            Settled::QueueFull { position, .. } => {
+                let limit = Some("max_waiting");
+                let position = Some(position);
+                Arrived::Refuse(self.refuse(host, &mut call, Refused::QueueFull, limit, position))
+            }
+            _ => {
+                self.stats.count(&call.policy_name, Count::Admitted);
+                call.started = Some(now);
+                call.has_grant = true;
+                Arrived::Start(marked)
+            }
+        };
+        self.streams.insert(gate, id);
+        self.keep(id, call);
+        arrived
+    }
+
+    /// A new call under the policy that takes it, without a gate half and on its way.
+    pub(super) fn admit(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        request: &Request<'_>,
+        config: &Rc<Config>,
+    ) -> Option<(CallId, Call)> {
+        let facts = request.facts();
+        let (index, policy) = config.policy_for(&facts)?;
+        let id = policy_id(policy.name());
+        let policy_name = match self.policies.get(&id) {
+            Some(name) => Rc::clone(name),
+            None => policy.name().into(),
+        };
+        self.stats.count(&policy_name, Count::Calls);
+        let prefix = policy.matcher().path_prefix_of(facts.path);
+        let identity = fnv128(&policy.key_for(&facts, prefix));
+        let place = self.gates.place(
+            host,
+            identity,
+            id,
+            setting_of(policy),
+            config.max_keys(),
+        );
+        let patience = policy
+            .patience_header()
+            .and_then(|name| request.header(name.as_str()))
+            .and_then(milliseconds)
+            .unwrap_or(Duration::MAX);
+        let call = Call {
+            config: Rc::clone(config),
+            policy: index,
+            policy_name,
+            place,
+            key_tag: (identity >> 64) as u64,
+            key: self.take_key(now),
+            arrived: now,
+            deadline: now + policy.retry().budget().min(patience),
+            gate: None,
+            stage: Stage::Going,
+            started: None,
+            has_grant: false,
+            attempts: BTreeMap::new(),
+            attempts_made: 0,
+            backoff: Backoff::default(),
+            passed: None,
+            undo: Undo::default(),
+            due: None,
+            orphaned: None,
+        };
+        Some((self.take_id(), call))
+    }
+
+    /// Asks the gate for a slot. A call whose gate cannot be used goes on without one (law L16).
+    fn ask(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        id: CallId,
+        call: &mut Call,
+        request: &Request<'_>,
+        policy: &Policy,
+    ) -> Settled {
+        let Some(place) = call.place else {
+            self.clock.degrade(now);
+            return Settled::Started;
+        };
+        let arrival = Arrival {
+            call: id,
+            key: call.key,
+            no_wait: policy
+                .queue()
+                .no_wait_header()
+                .and_then(|name| request.header(name.as_str()))
+                .is_some_and(is_set),
+            setting: setting_of(policy),
+            connection: request.connection,
+        };
+        let settled = self.gates.arrive(host, now, place, arrival);
+        if let Settled::Failed(_) = settled {
+            call.place = None;
+            self.clock.degrade(now);
+        }
+        settled
+    }
+
+    /// Weir refuses a call.
+    pub(super) fn refuse(
+        &mut self,
+        host: &impl Host,
+        call: &mut Call,
+        reason: Refused,
+        limit: Option<&'static str>,
+        position: Option<u64>,
+    ) -> Reply {
+        self.stats.count(&call.policy_name, Count::Refused(reason));
+        call.stage = Stage::Refused;
+        let refusal = Refusal {
+            reason,
+            policy: &call.policy_name,
+            limit,
+            position,
+            expected_wait: None,
+            retry_after: COME_BACK,
+        };
+        refusal.render(host.random())
+    }
+
+    /// The reference by which the attempt half finds a call of this VM.
+    pub(super) fn reference(&self, id: CallId) -> [u8; 16] {
+        (u128::from(self.nonce) << 64 | u128::from(id.0)).to_le_bytes()
+    }
+
+    /// The call a reference names, if it is one of this VM's.
+    pub(super) fn referenced(&self, reference: &[u8]) -> Option<CallId> {
+        let reference = u128::from_le_bytes(reference.try_into().ok()?);
+        let id = CallId((reference & u128::from(u64::MAX)) as u64);
+        let is_ours = reference >> 64 == u128::from(self.nonce);
+        (is_ours && self.calls.contains_key(&id)).then_some(id)
+    }
+}
+
+/// What is changed in the request: nothing of Weir's reaches the provider, and the router learns by
+/// which mark it knows an answer that is to be retried.
+fn request_edits(request: &Request<'_>, policy: &Policy) -> Vec<Edit> {
+    let mut edits: Vec<Edit> = request
+        .headers
+        .iter()
+        .filter(|(name, _)| name.starts_with(b"x-weir-"))
+        .filter_map(|(name, _)| std::str::from_utf8(name).ok())
+        .map(|name| Edit::Remove(name.to_owned().into()))
+        .collect();
+    let retries = policy.retry().most_attempts().saturating_sub(1);
+    if retries > 0 {
+        edits.push(append(request, "x-envoy-retry-on", "retriable-headers"));
+        edits.push(append(
+            request,
+            "x-envoy-retriable-header-names",
+            super::hold::MARKER,
+        ));
+        edits.push(Edit::Set(
+            "x-envoy-max-retries".into(),
+            retries.to_string().into_bytes(),
+        ));
+    }
+    edits
+}
+
+/// Adds to a comma-separated header that the client may have set.
+fn append(request: &Request<'_>, name: &'static str, value: &str) -> Edit {
+    let mut whole = match request.header(name) {
+        Some(set) if !set.is_empty() => [set, b","].concat(),
+        _ => Vec::new(),
+    };
+    whole.extend_from_slice(value.as_bytes());
+    Edit::Set(name.into(), whole)
+}
+
+fn milliseconds(value: &[u8]) -> Option<Duration> {
+    let text = std::str::from_utf8(value).ok()?;
+    text.trim().parse().ok().map(Duration::from_millis)
+}
+
+/// Whether a flag header says yes.
+fn is_set(value: &[u8]) -> bool {
+    let value = value.trim_ascii();
+    !(value.is_empty() || value == b"0" || value.eq_ignore_ascii_case(b"false"))
+}

@@ -1,0 +1,222 @@
+//! An attempt: the request goes out, the provider's answer begins.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::arrive::Request;
+use super::hold::READ_FOR;
+use super::state::{Attempt, Call, Reading, Stage, Undo};
+use super::{Headers, StreamId, Worker};
+use crate::core::answer::headers::Edit;
+use crate::core::classify::{is_refusal_status, may_refuse};
+use crate::core::config::Config;
+use crate::core::report::stats::{Avoided, Count};
+use crate::core::time::Time;
+use crate::core::wait::CallId;
+use crate::port::Host;
+
+/// What a hold leaves of the route's timeout for the retry to start in.
+const ROUTE_MARGIN: Duration = Duration::from_millis(50);
+
+/// What the attempt half does with its own stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Let it go on, with these changes to the answer's headers.
+    Pass(Vec<Edit>),
+    /// Keep it back; an [`super::Action`] may end that.
+    Pause,
+}
+
+impl Next {
+    /// Let it go on as it is.
+    pub const UNCHANGED: Next = Next::Pass(Vec::new());
+}
+
+/// How an attempt begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Begin<'a> {
+    /// Its number, from 1.
+    pub number: u32,
+    /// What the gate half left in filter state.
+    pub reference: Option<&'a [u8]>,
+    /// What is left of the route's timeout.
+    pub route_timeout: Option<Duration>,
+    /// The headers are the whole request.
+    pub request_complete: bool,
+}
+
+impl Worker {
+    /// An attempt goes out. Returns a reference to leave in filter state if there is none yet;
+    /// without a call it falls under no policy.
+    pub fn begin_attempt(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        stream: StreamId,
+        begin: Begin<'_>,
+        request: &Request<'_>,
+        config: &Rc<Config>,
+    ) -> Option<[u8; 16]> {
+        let referenced = begin.reference.and_then(|bytes| self.referenced(bytes));
+        let (id, mut call, is_new) = match referenced.and_then(|id| Some((id, self.lift(id)?))) {
+            Some((id, call)) => (id, call, false),
+            None => {
+                let (id, mut call) = self.admit(host, now, request, config)?;
+                call.started = Some(now);
+                self.stats.avoid(Avoided::NoGateHalf);
+                (id, call, true)
+            }
+        };
+        let has_slot = call.place.is_some();
+        if std::mem::take(&mut call.has_grant) {
+            // The grant is committed: its slot is this attempt's.
+        } else {
+            self.stats.count(&call.policy_name, Count::Unplanned);
+            if let Some(place) = call.place {
+                self.gates.line_mut(place).run();
+                self.gates.report(host, now, place);
+            }
+        }
+        call.attempts_made = call.attempts_made.max(begin.number);
+        call.passed = None;
+        call.undo = Undo::default();
+        call.orphaned = None;
+        let left = begin.route_timeout.map(|left| left.saturating_sub(ROUTE_MARGIN));
+        call.attempts.insert(
+            stream,
+            Attempt {
+                number: begin.number,
+                has_slot,
+                request_complete: begin.request_complete,
+                deadline: left.map_or(Time::NEVER, |left| now + left),
+                reading: None,
+            },
+        );
+        self.streams.insert(stream, id);
+        self.keep(id, call);
+        is_new.then(|| self.reference(id))
+    }
+
+    /// The attempt's request went out to its end.
+    pub fn complete_request(&mut self, stream: StreamId) {
+        let call = self
+            .streams
+            .get(&stream)
+            .and_then(|id| self.calls.get_mut(id));
+        if let Some(attempt) = call.and_then(|call| call.attempts.get_mut(&stream)) {
+            attempt.request_complete = true;
+        }
+    }
+
+    /// The provider's answer begins.
+    pub fn begin_answer(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        stream: StreamId,
+        status: u16,
+        headers: Headers,
+        is_whole: bool,
+    ) -> Next {
+        let Some((id, mut call)) = self.lift_by_stream(stream) else {
+            return Next::UNCHANGED;
+        };
+        let next = self.weigh(host, now, stream, &mut call, status, headers, is_whole, id);
+        self.keep(id, call);
+        next
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn weigh(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        stream: StreamId,
+        call: &mut Call,
+        status: u16,
+        headers: Headers,
+        is_whole: bool,
+        id: CallId,
+    ) -> Next {
+        // A mark that is not ours would make the router retry.
+        let foreign = foreign_marks(&headers);
+        if !may_refuse(status) {
+            if is_whole {
+                self.give_back(host, now, call, stream);
+            }
+            return Next::Pass(foreign);
+        }
+        if is_refusal_status(status) {
+            // Refused calls take nothing of the provider any more, however long the body takes.
+            self.give_back(host, now, call, stream);
+        }
+        let Some(attempt) = call.attempts.get_mut(&stream) else {
+            return Next::Pass(foreign);
+        };
+        attempt.reading = Some(Reading {
+            status,
+            headers,
+            body: Vec::new(),
+            request_complete: attempt.request_complete,
+            until: now + READ_FOR,
+        });
+        if !is_whole {
+            return Next::Pause;
+        }
+        match self.conclude(host, now, id, call, stream, super::hold::Body::Whole) {
+            Next::Pass(mut edits) => {
+                edits.extend(foreign);
+                Next::Pass(edits)
+            }
+            Next::Pause => Next::Pause,
+        }
+    }
+
+    /// An attempt is over, however it ended.
+    pub fn end_attempt(&mut self, host: &impl Host, now: Time, stream: StreamId) {
+        let Some((id, mut call)) = self.lift_by_stream(stream) else {
+            self.streams.remove(&stream);
+            return;
+        };
+        self.streams.remove(&stream);
+        if matches!(&call.stage, Stage::Held(hold) if hold.attempt == stream)
+            && let Stage::Held(hold) = std::mem::replace(&mut call.stage, Stage::Going)
+        {
+            self.let_go(host, now, &call, &hold);
+        }
+        self.give_back(host, now, &mut call, stream);
+        call.attempts.remove(&stream);
+        if call.gate.is_none() && call.attempts.is_empty() {
+            // Nobody will tell whether another attempt follows.
+            call.orphaned = Some(now + super::hold::ORPHANED);
+        }
+        self.keep(id, call);
+    }
+
+    /// An attempt's slot is free.
+    pub(super) fn give_back(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        call: &mut Call,
+        stream: StreamId,
+    ) {
+        if let Some(attempt) = call.attempts.get_mut(&stream)
+            && std::mem::take(&mut attempt.has_slot)
+            && let Some(place) = call.place
+        {
+            self.gates.line_mut(place).finish();
+            self.gates.report(host, now, place);
+        }
+    }
+}
+
+/// Removes the headers that only Weir may set.
+pub(super) fn foreign_marks(headers: &Headers) -> Vec<Edit> {
+    headers
+        .iter()
+        .filter(|(name, _)| name.starts_with(b"x-weir-"))
+        .filter_map(|(name, _)| std::str::from_utf8(name).ok())
+        .map(|name| Edit::Remove(name.to_owned().into()))
+        .collect()
+}

@@ -1,0 +1,190 @@
+//! What the clock does: bounds on waiting, holds that ripen, bodies that do not end, and the chores
+//! of a worker.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::attempt::Next;
+use super::hold::Body;
+use super::state::{Call, Stage};
+use super::{Action, StreamId, Worker};
+use crate::core::answer::refusal::Refused;
+use crate::core::report::gauges;
+use crate::core::report::stats::{Avoided, Count, plugin_stat};
+use crate::core::time::Time;
+use crate::core::wait::CallId;
+use crate::port::{Host, Level, MetricKind};
+
+/// How often a worker shows that it lives, and has its queue point to the root that ticks.
+const HEARTBEAT: Duration = Duration::from_millis(250);
+
+/// How often the log says of the same thing that it was avoided.
+const SAY_AGAIN: Duration = Duration::from_secs(60);
+
+/// Due calls handled in one tick; the rest is handled in the next.
+const AT_ONCE: usize = 256;
+
+/// When a worker's chores were last done.
+#[derive(Debug, Default)]
+pub(super) struct Clock {
+    beaten: Option<Time>,
+    flushed: Option<Time>,
+    degraded: Option<Time>,
+    was_degraded: bool,
+    said: std::collections::BTreeMap<Avoided, Time>,
+    now: Time,
+}
+
+impl Clock {
+    /// A call went on without shared state.
+    pub(super) fn degrade(&mut self, now: Time) {
+        self.degraded = Some(now);
+    }
+}
+
+impl Worker {
+    /// A tick of one of the VM's roots.
+    pub fn tick(&mut self, host: &impl Host, now: Time) -> Vec<Action> {
+        self.clock.now = now;
+        let mut actions = self.wake(host, now);
+        for _ in 0..AT_ONCE {
+            match self.due.first() {
+                Some((due, id)) if *due <= now => {
+                    let id = *id;
+                    actions.extend(self.call_due(host, now, id));
+                }
+                _ => break,
+            }
+        }
+        self.gates.repeat_reports(host, now);
+        let waiting = self.gates.waiting_places();
+        let lost: BTreeSet<_> = waiting
+            .into_iter()
+            .filter(|place| self.gates.inspect(host, now, *place))
+            .collect();
+        actions.extend(self.collect(host, now, &lost, Count::GrantByTick));
+        self.chores(host, now);
+        actions
+    }
+
+    /// Whether the clock matters before the next idle tick.
+    pub fn is_busy(&self) -> bool {
+        !self.due.is_empty() || self.gates.has_unreported()
+    }
+
+    fn call_due(&mut self, host: &impl Host, now: Time, id: CallId) -> Option<Action> {
+        let mut call = self.lift(id)?;
+        if call.orphaned.is_some_and(|at| at <= now) {
+            self.bury(host, now, id, call);
+            return None;
+        }
+        let overdue = call
+            .attempts
+            .iter()
+            .find(|(_, attempt)| attempt.reading.as_ref().is_some_and(|r| r.until <= now))
+            .map(|(stream, _)| *stream);
+        let action = match overdue {
+            Some(stream) => self.stop_reading(host, now, id, &mut call, stream),
+            None => self.stage_due(host, now, id, &mut call),
+        };
+        self.keep(id, call);
+        action
+    }
+
+    fn stage_due(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        id: CallId,
+        call: &mut Call,
+    ) -> Option<Action> {
+        match &call.stage {
+            Stage::Waiting => {
+                let (ends, by_stay) = call.wait_ends();
+                if now < ends {
+                    return None;
+                }
+                if let Some(place) = call.place {
+                    self.gates.line_mut(place).leave(call.key);
+                    self.gates.report(host, now, place);
+                }
+                let (reason, limit) = match by_stay {
+                    true => (Refused::WaitTooLong, "max_wait_ms"),
+                    false => (Refused::Deadline, "budget_ms"),
+                };
+                let reply = self.refuse(host, call, reason, Some(limit), None);
+                let gate = call.gate?;
+                Some(Action::Refuse { gate, reply })
+            }
+            Stage::Held(hold) if now < call.hold_due(hold) => None,
+            Stage::Held(hold) if hold.ready_since.is_none() => self.ripen(host, now, id, call),
+            Stage::Held(_) => self.give_up(host, now, call),
+            Stage::Going | Stage::Refused | Stage::Answered => None,
+        }
+    }
+
+    /// A refusal's body has not ended in time: what is there must do.
+    fn stop_reading(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        id: CallId,
+        call: &mut Call,
+        stream: StreamId,
+    ) -> Option<Action> {
+        let reading = call.attempts.get(&stream)?.reading.as_ref()?;
+        let avoided = match reading.body.is_empty() {
+            true => Avoided::NoStopIteration,
+            false => Avoided::BodyWithoutEnd,
+        };
+        self.avoid(host, avoided);
+        match self.conclude(host, now, id, call, stream, Body::WithoutEnd) {
+            Next::Pass(edits) => Some(Action::Answer {
+                attempt: stream,
+                edits,
+            }),
+            Next::Pause => None,
+        }
+    }
+
+    /// Counts something that the surroundings kept Weir from doing, and now and then says what to
+    /// change.
+    pub(super) fn avoid(&mut self, host: &impl Host, avoided: Avoided) {
+        self.stats.avoid(avoided);
+        let now = self.clock.now;
+        let said = self.clock.said.get(&avoided);
+        if said.is_none_or(|at| now.since(*at) >= SAY_AGAIN) {
+            self.clock.said.insert(avoided, now);
+            host.log(Level::Warn, &avoided.advice());
+        }
+    }
+
+    fn chores(&mut self, host: &impl Host, now: Time) {
+        if is_over(self.clock.beaten, now, HEARTBEAT) {
+            self.clock.beaten = Some(now);
+            self.gates.heartbeat(host);
+        }
+        if is_over(self.clock.flushed, now, gauges::EVERY) {
+            self.clock.flushed = Some(now);
+            let trouble = self.gates.take_trouble();
+            self.stats.flush(host, &trouble);
+            gauges::refresh(host, now, &self.policies);
+            self.show_degraded(host, now);
+        }
+    }
+
+    /// The gauge stays up for a second after the last call that went on without shared state.
+    fn show_degraded(&mut self, host: &impl Host, now: Time) {
+        let recently = |at: Time| now.since(at) < Duration::from_secs(1);
+        let is_degraded = self.clock.degraded.is_some_and(recently);
+        if is_degraded != self.clock.was_degraded {
+            self.clock.was_degraded = is_degraded;
+            let value = u64::from(is_degraded);
+            host.metric(MetricKind::Gauge, &plugin_stat("degraded"), value);
+        }
+    }
+}
+
+fn is_over(last: Option<Time>, now: Time, span: Duration) -> bool {
+    last.is_none_or(|last| now.since(last) >= span)
+}

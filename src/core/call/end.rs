@@ -1,0 +1,43 @@
+//! A call is over: client gone, answered to the end, or refused. All it had is free at once.
+
+use super::state::{Call, Stage};
+use super::{StreamId, Worker};
+use crate::core::time::Time;
+use crate::core::wait::CallId;
+use crate::port::Host;
+
+impl Worker {
+    /// The downstream stream is gone.
+    pub fn end(&mut self, host: &impl Host, now: Time, gate: StreamId) {
+        let lifted = self.lift_by_stream(gate);
+        self.streams.remove(&gate);
+        if let Some((id, call)) = lifted {
+            self.bury(host, now, id, call);
+        }
+    }
+
+    /// Gives back all a call has and forgets it. Its attempts' streams may end later: they find no
+    /// call.
+    pub(super) fn bury(&mut self, host: &impl Host, now: Time, id: CallId, mut call: Call) {
+        self.drop_call(id, &call);
+        let slots = call.attempts.values().filter(|attempt| attempt.has_slot);
+        let slots = slots.count() + usize::from(std::mem::take(&mut call.has_grant));
+        if let Some(place) = call.place {
+            let line = self.gates.line_mut(place);
+            for _ in 0..slots {
+                line.finish();
+            }
+            match &call.stage {
+                Stage::Waiting => {
+                    line.leave(call.key);
+                }
+                Stage::Held(hold) if hold.ready_since.is_some() => {
+                    line.leave(call.key);
+                }
+                Stage::Held(_) => line.let_go(),
+                Stage::Going | Stage::Refused | Stage::Answered => {}
+            }
+            self.gates.report(host, now, place);
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! A call, from arrival to its last byte, in the order in which it lives:
+//!
+//! 1. [`arrive`]: the gate half sees its request; it starts, waits or is refused.
+//! 2. [`start`]: a slot is granted to it, by a wake-up or by a tick.
+//! 3. [`attempt`]: the attempt half sees it go out and the provider's answer come back.
+//! 4. [`hold`]: a refusal is read, and kept back until the call may try again, or passed on.
+//! 5. [`answer`]: the gate half sees what the client is about to receive.
+//! 6. [`end`]: it is over, however that came, and gives back all it had.
+//!
+//! [`due`] holds what the clock does to it. All of it is one [`Worker`] per VM: Envoy runs a stream's
+//! callbacks on one thread, and both halves of Weir share that thread's VM.
+//!
+//! Nothing here touches a stream. A callback gets back what to do with its own stream; what to do
+//! with others comes as [`Action`]s, which the host carries out last.
+
+pub mod answer;
+pub mod arrive;
+pub mod attempt;
+pub mod due;
+pub mod end;
+pub mod hold;
+pub mod start;
+mod state;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+pub use state::Undo;
+use state::{Attempt, Call, Hold, Passed, Stage};
+
+use crate::core::answer::headers::Edit;
+use crate::core::answer::refusal::Reply;
+use crate::core::config::Config;
+use crate::core::fnv::fnv64;
+use crate::core::gate::{Key, Setting};
+use crate::core::report::log_line::LogBudget;
+use crate::core::report::stats::Stats;
+use crate::core::time::Time;
+use crate::core::wait::{CallId, Gates};
+use crate::port::Host;
+
+/// A stream of the host: one downstream stream, or one attempt.
+pub type StreamId = u32;
+
+/// Headers as received: names in lower case, values as they came.
+pub type Headers = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// What the host does to a stream that is paused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Lets the request go on.
+    Start {
+        /// The downstream stream.
+        gate: StreamId,
+    },
+    /// Answers in the provider's place.
+    Refuse {
+        /// The downstream stream.
+        gate: StreamId,
+        /// The answer.
+        reply: Reply,
+    },
+    /// Lets the provider's answer go on, changed.
+    Answer {
+        /// The attempt's stream.
+        attempt: StreamId,
+        /// What to change first.
+        edits: Vec<Edit>,
+    },
+}
+
+/// One VM's calls.
+#[derive(Debug)]
+pub struct Worker {
+    gates: Gates,
+    calls: BTreeMap<CallId, Call>,
+    /// Which call a stream belongs to, for both halves.
+    streams: BTreeMap<StreamId, CallId>,
+    due: BTreeSet<(Time, CallId)>,
+    /// Policies seen, by the hash their gates' records carry.
+    policies: BTreeMap<u64, Rc<str>>,
+    /// Configurations seen, by hash.
+    configs: BTreeSet<u64>,
+    stats: Stats,
+    log: LogBudget,
+    /// Tells this VM's calls from those of one that died.
+    nonce: u64,
+    next_call: u64,
+    last_key: Key,
+    clock: due::Clock,
+}
+
+impl Worker {
+    /// A worker without calls. `nonce` is random: it marks this VM's calls.
+    pub fn new(nonce: u64) -> Worker {
+        Worker {
+            gates: Gates::default(),
+            calls: BTreeMap::new(),
+            streams: BTreeMap::new(),
+            due: BTreeSet::new(),
+            policies: BTreeMap::new(),
+            configs: BTreeSet::new(),
+            stats: Stats::default(),
+            log: LogBudget::default(),
+            nonce,
+            next_call: 0,
+            last_key: Key(0),
+            clock: due::Clock::default(),
+        }
+    }
+
+    /// A configuration came into force on one of this VM's roots.
+    ///
+    /// One that this VM has not seen before takes over its gates at once, so that a raised cap wakes
+    /// those who wait. One that comes back does not: traffic says which is newest (law L6).
+    pub fn configure(&mut self, host: &impl Host, now: Time, config: &Config) {
+        for policy in config.policies() {
+            let name = policy.name();
+            if self.policies.insert(policy_id(name), name.into()).is_none() {
+                Stats::define(host, name);
+            }
+        }
+        self.gates.listen(host);
+        if !self.configs.insert(config.hash()) {
+            return;
+        }
+        for place in self.gates.busy_places() {
+            let Some(record) = crate::core::wait::gates::read(host, place) else {
+                continue;
+            };
+            let policy = config
+                .policies()
+                .iter()
+                .find(|policy| policy_id(policy.name()) == record.policy);
+            if let Some(policy) = policy {
+                self.gates
+                    .configure(host, now, place, setting_of(policy));
+            }
+        }
+    }
+
+    fn take_id(&mut self) -> CallId {
+        self.next_call = self.next_call.wrapping_add(1);
+        CallId(self.next_call)
+    }
+
+    /// An order for a call that arrives now; never the same twice.
+    fn take_key(&mut self, now: Time) -> Key {
+        let key = Key(now.0.max(self.last_key.0.saturating_add(1)));
+        self.last_key = key;
+        key
+    }
+
+    /// Puts a call back after a change, and its next due time with it.
+    fn keep(&mut self, id: CallId, mut call: Call) {
+        let next = call.next_due();
+        if call.due != next {
+            if let Some(due) = call.due {
+                self.due.remove(&(due, id));
+            }
+            if let Some(due) = next {
+                self.due.insert((due, id));
+            }
+            call.due = next;
+        }
+        self.calls.insert(id, call);
+    }
+
+    /// Takes a call out to change it; [`Worker::keep`] puts it back.
+    fn lift(&mut self, id: CallId) -> Option<Call> {
+        self.calls.remove(&id)
+    }
+
+    /// The call a stream belongs to, taken out.
+    fn lift_by_stream(&mut self, stream: StreamId) -> Option<(CallId, Call)> {
+        let id = *self.streams.get(&stream)?;
+        Some((id, self.lift(id)?))
+    }
+
+    /// The call is no more.
+    fn drop_call(&mut self, id: CallId, call: &Call) {
+        if let Some(due) = call.due {
+            self.due.remove(&(due, id));
+        }
+    }
+}
+
+/// The hash by which a gate's record names its policy.
+fn policy_id(name: &str) -> u64 {
+    fnv64(name.as_bytes())
+}
+
+/// The limits of a policy, as a gate's record keeps them.
+fn setting_of(policy: &crate::core::config::Policy) -> Setting {
+    Setting {
+        hash: policy.limits_hash(),
+        cap: policy.max_concurrent_calls().map_or(0, |cap| cap.get()),
+        max_waiting: policy.queue().max_waiting(),
+    }
+}

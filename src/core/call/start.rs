@@ -1,0 +1,100 @@
+//! Slots are granted: waiters start, held calls are retried.
+
+use std::collections::BTreeSet;
+
+use super::state::{Hold, Stage};
+use super::{Action, Worker, hold};
+use crate::core::gate::table::Place;
+use crate::core::report::stats::{Count, Measure, measure};
+use crate::core::time::Time;
+use crate::core::wait::{CallId, Kind};
+use crate::port::Host;
+
+/// Grants taken in one callback; the rest is taken in the next.
+const AT_ONCE: usize = 256;
+
+impl Worker {
+    /// This worker was woken: a gate granted it something.
+    pub fn wake(&mut self, host: &impl Host, now: Time) -> Vec<Action> {
+        let places = self.gates.take_wakes(host);
+        self.collect(host, now, &places, Count::GrantByWake)
+    }
+
+    /// Takes what was granted to this worker in these gates.
+    pub(super) fn collect(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        places: &BTreeSet<Place>,
+        by: Count,
+    ) -> Vec<Action> {
+        let mut actions = Vec::new();
+        for place in places {
+            while actions.len() < AT_ONCE {
+                let Some((id, kind)) = self.gates.claim(host, now, *place) else {
+                    break;
+                };
+                actions.extend(self.granted(host, now, id, kind, *place, by));
+            }
+            if actions.len() >= AT_ONCE {
+                self.gates.wake_again(host, *place);
+            }
+        }
+        actions
+    }
+
+    fn granted(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        id: CallId,
+        kind: Kind,
+        place: Place,
+        by: Count,
+    ) -> Option<Action> {
+        let Some(mut call) = self.lift(id) else {
+            // Nobody waits under this number: the slot goes back.
+            self.gates.line_mut(place).finish();
+            self.gates.report(host, now, place);
+            return None;
+        };
+        self.stats.count(&call.policy_name, by);
+        call.has_grant = true;
+        let action = match (kind, std::mem::replace(&mut call.stage, Stage::Going)) {
+            (Kind::Ready, Stage::Held(held)) => Some(self.retry(host, now, &mut call, held)),
+            (Kind::Fresh, _) | (Kind::Ready, _) => {
+                self.stats.count(&call.policy_name, Count::Admitted);
+                let waited = now.since(call.arrived);
+                measure(host, &call.policy_name, Measure::Wait, waited);
+                call.started = Some(now);
+                call.gate.map(|gate| Action::Start { gate })
+            }
+        };
+        self.keep(id, call);
+        action
+    }
+
+    /// Lets a held refusal go with the mark that makes the router try again.
+    pub(super) fn retry(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        call: &mut super::state::Call,
+        held: Hold,
+    ) -> Action {
+        let policy = &call.policy_name;
+        self.stats.count(policy, Count::Retry(held.refusal.class));
+        measure(host, policy, Measure::Hold, now.since(held.since));
+        let (edits, undo) = hold::retry_edits(&held.refusal);
+        call.undo = undo;
+        // Should the router not retry after all, this is what the client gets.
+        call.passed = Some(hold::passed(&held.refusal, false));
+        if call.gate.is_none() {
+            call.orphaned = Some(now + hold::ORPHANED);
+        }
+        Action::Answer {
+            attempt: held.attempt,
+            edits,
+        }
+    }
+}

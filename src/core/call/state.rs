@@ -1,0 +1,175 @@
+//! What is known of one call.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::{Headers, StreamId};
+use crate::core::classify::{Class, Verdict};
+use crate::core::config::{Config, Policy};
+use crate::core::gate::Key;
+use crate::core::gate::table::Place;
+use crate::core::retry::Backoff;
+use crate::core::time::Time;
+
+/// A call.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) config: Rc<Config>,
+    pub(super) policy: usize,
+    pub(super) policy_name: Rc<str>,
+    /// Its gate; none if shared state cannot be used (law L16).
+    pub(super) place: Option<Place>,
+    /// The gate's key for the log: a hash.
+    pub(super) key_tag: u64,
+    pub(super) key: Key,
+    pub(super) arrived: Time,
+    /// The last moment to start an attempt: budget or the client's patience.
+    pub(super) deadline: Time,
+    /// The downstream stream; none if only the attempt half is installed.
+    pub(super) gate: Option<StreamId>,
+    pub(super) stage: Stage,
+    pub(super) started: Option<Time>,
+    /// It has a slot that no attempt has taken up yet.
+    pub(super) has_grant: bool,
+    /// Attempts that are not over.
+    pub(super) attempts: BTreeMap<StreamId, Attempt>,
+    /// The number of the latest attempt.
+    pub(super) attempts_made: u32,
+    pub(super) backoff: Backoff,
+    /// The refusal that is on its way to the client.
+    pub(super) passed: Option<Passed>,
+    /// What the attempt half changed in the answer on its way to the client.
+    pub(super) undo: Undo,
+    /// When the clock next has something to say; mirrored in the worker's timers.
+    pub(super) due: Option<Time>,
+    /// For a call without a gate half: when it is given up for lost.
+    pub(super) orphaned: Option<Time>,
+}
+
+/// How far a call has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Waiting for its first start.
+    Waiting,
+    /// On its way: an attempt runs or is about to.
+    Going,
+    /// Held between two attempts.
+    Held(Hold),
+    /// Weir refused it.
+    Refused,
+    /// The client is being answered.
+    Answered,
+}
+
+/// A refusal that is kept back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Hold {
+    /// The attempt whose answer is kept back.
+    pub(super) attempt: StreamId,
+    pub(super) since: Time,
+    pub(super) not_before: Time,
+    /// Since when it waits for its turn; none before `not_before`.
+    pub(super) ready_since: Option<Time>,
+    /// The last moment to start the next attempt.
+    pub(super) deadline: Time,
+    pub(super) refusal: Refusal,
+}
+
+/// A refusal of the provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub(super) class: Class,
+    pub(super) verdict: Verdict,
+    pub(super) status: u16,
+    pub(super) headers: Headers,
+    /// Which attempt got it.
+    pub(super) attempt: u32,
+}
+
+/// A refusal that is passed on to the client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Passed {
+    pub(super) class: Class,
+    /// The provider's minimum, if it gave one.
+    pub(super) known_wait: Option<Duration>,
+    pub(super) budget_spent: bool,
+}
+
+/// What the attempt half changed for the router's eyes, and the gate half changes back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Undo {
+    /// The provider's status.
+    pub status: Option<u16>,
+    /// Headers that were added.
+    pub added: Vec<&'static str>,
+    /// Headers that were taken out.
+    pub removed: Headers,
+}
+
+/// One try of a call at the provider.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    pub(super) number: u32,
+    /// It has a slot that it has not given back.
+    pub(super) has_slot: bool,
+    /// The request went out to its end.
+    pub(super) request_complete: bool,
+    /// The last moment to start another attempt under the route's timeout.
+    pub(super) deadline: Time,
+    /// A refusal whose body is being read.
+    pub(super) reading: Option<Reading>,
+}
+
+/// A possible refusal whose body is not complete.
+#[derive(Debug)]
+pub(super) struct Reading {
+    pub(super) status: u16,
+    pub(super) headers: Headers,
+    pub(super) body: Vec<u8>,
+    /// Whether the request was complete when the answer began. Only then may it be held.
+    pub(super) request_complete: bool,
+    pub(super) until: Time,
+}
+
+impl Call {
+    pub(super) fn policy(&self) -> Option<&Policy> {
+        self.config.policies().get(self.policy)
+    }
+
+    /// When the clock next has something to say.
+    pub(super) fn next_due(&self) -> Option<Time> {
+        let stage = match &self.stage {
+            Stage::Waiting => Some(self.wait_ends().0),
+            Stage::Held(hold) => Some(self.hold_due(hold)),
+            Stage::Going | Stage::Refused | Stage::Answered => None,
+        };
+        let reading = self
+            .attempts
+            .values()
+            .filter_map(|attempt| attempt.reading.as_ref())
+            .map(|reading| reading.until)
+            .min();
+        [stage, reading, self.orphaned].into_iter().flatten().min()
+    }
+
+    /// When waiting for the first start ends, and whether the stay is the reason (else it is the
+    /// deadline).
+    pub(super) fn wait_ends(&self) -> (Time, bool) {
+        let stay = self.arrived + self.max_wait();
+        (stay.min(self.deadline), stay < self.deadline)
+    }
+
+    /// When the held call's next step is due: its turn to wait, or the end of waiting.
+    pub(super) fn hold_due(&self, hold: &Hold) -> Time {
+        match hold.ready_since {
+            None => hold.not_before,
+            Some(since) => (since + self.max_wait()).min(hold.deadline),
+        }
+    }
+
+    fn max_wait(&self) -> Duration {
+        self.policy()
+            .map_or(Duration::ZERO, |policy| policy.queue().max_wait())
+    }
+}

@@ -1,0 +1,92 @@
+//! Gauges, set from shared state.
+//!
+//! A gauge that each worker moved by its own share would keep a dead worker's share for ever. So one
+//! VM at a time, whichever comes first, sums the records and sets the gauges.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::stats::{plugin_stat, policy_stat};
+use crate::core::gate::owner::{SLOTS, WorkerSlot};
+use crate::core::time::Time;
+use crate::core::wait::gates::{directory, read};
+use crate::port::{Expect, Host, MetricKind, Stored};
+
+/// How old the gauges may get while somebody is there to set them.
+pub const EVERY: Duration = Duration::from_millis(50);
+
+/// When the gauges were last set, by whichever VM.
+const TURN: &str = "weir.gauges";
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    slots: u64,
+    waiting: u64,
+    held: u64,
+    limit: u64,
+}
+
+/// Sets all gauges, unless another VM did so just now. `policies` names the policies by the hash
+/// their records carry.
+pub fn refresh(host: &impl Host, now: Time, policies: &BTreeMap<u64, Rc<str>>) {
+    if !take_turn(host, now) {
+        return;
+    }
+    let mut sums: BTreeMap<u64, Sums> = policies.keys().map(|id| (*id, Sums::default())).collect();
+    let directory = directory(host);
+    for record in directory.places().filter_map(|place| read(host, place)) {
+        let Some(sum) = sums.get_mut(&record.policy) else {
+            continue;
+        };
+        sum.slots += record.in_flight();
+        sum.waiting += record.waiting();
+        sum.held += record.held();
+        sum.limit = u64::from(record.setting.cap);
+    }
+    for (id, sum) in sums {
+        let Some(policy) = policies.get(&id) else {
+            continue;
+        };
+        for (name, value) in [
+            ("slots", sum.slots),
+            ("waiting", sum.waiting),
+            ("held", sum.held),
+            ("limit", sum.limit),
+        ] {
+            host.metric(MetricKind::Gauge, &policy_stat(policy, name), value);
+        }
+    }
+    let keys = u64::from(directory.len());
+    host.metric(MetricKind::Gauge, &plugin_stat("keys"), keys);
+    host.metric(MetricKind::Gauge, &plugin_stat("workers"), workers(host));
+}
+
+/// Whether it is this VM's turn to set the gauges.
+fn take_turn(host: &impl Host, now: Time) -> bool {
+    let expect = match host.shared_get(TURN) {
+        Ok(Stored::Absent) => Expect::New,
+        Ok(Stored::Present { bytes, cas }) => {
+            let last = bytes.try_into().map_or(0, u64::from_le_bytes);
+            if now.since(Time(last)) < EVERY {
+                return false;
+            }
+            Expect::Same(cas)
+        }
+        Err(_) => return false,
+    };
+    host.shared_set(TURN, &now.0.to_le_bytes(), expect).is_ok()
+}
+
+/// Worker slots in use. They are taken in order.
+fn workers(host: &impl Host) -> u64 {
+    (0..SLOTS)
+        .take_while(|slot| {
+            matches!(
+                host.shared_get(&WorkerSlot::name(*slot)),
+                Ok(Stored::Present { .. })
+            )
+        })
+        .map(|_| 1)
+        .sum()
+}

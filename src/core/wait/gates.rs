@@ -1,0 +1,375 @@
+//! All gates this worker is a member of, and its way to their shared records.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::line::{CallId, Kind, Line};
+use super::member::{Member, Settled};
+use super::post::Post;
+use crate::core::gate::exchange::{Exchange, ExchangeError, Want};
+use crate::core::gate::grant::STALE;
+use crate::core::gate::table::{Directory, Place};
+use crate::core::gate::{Key, Record, Setting};
+use crate::core::time::Time;
+use crate::port::{Expect, Host, HostError, Stored};
+
+/// How long a grant may lie before a tick takes it although no wake-up came: wake-ups take well under
+/// a millisecond, so this one is lost.
+const LOST: Duration = Duration::from_millis(100);
+
+/// What happened in shared state that operators should know of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Trouble {
+    /// Writes that another worker beat.
+    pub cas_conflicts: u64,
+    /// Events that gave up after too many of them and will be said again.
+    pub cas_exhausted: u64,
+    /// Keys that share the overflow gate.
+    pub overflow: u64,
+    /// Changes of the limits in force that came with a call.
+    pub config_flaps: u64,
+}
+
+/// A new call, as the gate needs to know it.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// The call.
+    pub call: CallId,
+    /// Its order.
+    pub key: Key,
+    /// It would rather be refused than wait.
+    pub no_wait: bool,
+    /// The limits of its configuration.
+    pub setting: Setting,
+    /// Its downstream connection.
+    pub connection: u64,
+}
+
+/// This worker's gates.
+#[derive(Debug, Default)]
+pub struct Gates {
+    post: Post,
+    places: BTreeMap<u128, Place>,
+    members: BTreeMap<Place, Member>,
+    trouble: Trouble,
+}
+
+impl Gates {
+    /// Finds or makes the gate of a key. `None` if shared data cannot be used.
+    pub fn place(
+        &mut self,
+        host: &impl Host,
+        identity: u128,
+        policy: u64,
+        setting: Setting,
+        max_keys: u16,
+    ) -> Option<Place> {
+        if let Some(place) = self.places.get(&identity) {
+            return Some(*place);
+        }
+        let place = match find(host, identity, policy, setting, max_keys).ok()? {
+            Some(place) => place,
+            None => {
+                self.trouble.overflow += 1;
+                create(host, Place::OVERFLOW, &Record::new(0, policy, setting)).ok()?;
+                // Not remembered: such keys are without number.
+                self.members.entry(Place::OVERFLOW).or_default();
+                return Some(Place::OVERFLOW);
+            }
+        };
+        self.places.insert(identity, place);
+        self.members.entry(place).or_default();
+        Some(place)
+    }
+
+    /// Asks for a slot for a new call.
+    pub fn arrive(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        place: Place,
+        arrival: Arrival,
+    ) -> Settled {
+        let Arrival {
+            call,
+            key,
+            no_wait,
+            setting,
+            connection,
+        } = arrival;
+        let settled = self.exchange(host, now, place, Some((key, call)), |member, owner| {
+            Some(member.arrive(owner, key, no_wait, setting, connection))
+        });
+        if settled == Settled::Failed(ExchangeError::Conflicts) {
+            // It waits here, and the next report says so.
+            self.line_mut(place).wait(key, call, Kind::Fresh);
+            return Settled::Waits;
+        }
+        settled
+    }
+
+    /// Takes one slot that was granted to this worker's oldest waiter.
+    pub fn claim(&mut self, host: &impl Host, now: Time, place: Place) -> Option<(CallId, Kind)> {
+        loop {
+            match self.exchange(host, now, place, None, |member, owner| member.claim(owner)) {
+                Settled::Granted(call, kind) => return Some((call, kind)),
+                Settled::Handed => {}
+                _ => return None,
+            }
+        }
+    }
+
+    /// Asks whether one more call may be held.
+    pub fn hold(&mut self, host: &impl Host, now: Time, place: Place) -> bool {
+        let settled = self.exchange(host, now, place, None, |member, owner| {
+            Some(member.hold(owner))
+        });
+        settled == Settled::Held
+    }
+
+    /// Tells the gate how this worker's line stands.
+    pub fn report(&mut self, host: &impl Host, now: Time, place: Place) {
+        self.exchange(host, now, place, None, |member, owner| {
+            Some(member.report(owner))
+        });
+    }
+
+    /// Puts a new configuration's limits in force.
+    pub fn configure(&mut self, host: &impl Host, now: Time, place: Place, setting: Setting) {
+        self.exchange(host, now, place, None, |member, owner| {
+            Some(member.configure(owner, setting))
+        });
+    }
+
+    /// This worker's calls in a gate, to be changed; follow it with [`Gates::report`].
+    pub fn line_mut(&mut self, place: Place) -> &mut Line {
+        self.members.entry(place).or_default().line_mut()
+    }
+
+    /// Gates in which a call of this worker waits.
+    pub fn waiting_places(&self) -> Vec<Place> {
+        self.places_where(|member| member.line().is_waiting())
+    }
+
+    /// Gates this worker has anything in.
+    pub fn busy_places(&self) -> Vec<Place> {
+        self.places_where(|member| !member.line().is_empty())
+    }
+
+    /// Says again what a gate has not heard yet.
+    pub fn repeat_reports(&mut self, host: &impl Host, now: Time) {
+        for place in self.places_where(Member::is_unreported) {
+            self.report(host, now, place);
+        }
+    }
+
+    /// Whether a gate has yet to hear something.
+    pub fn has_unreported(&self) -> bool {
+        self.members.values().any(Member::is_unreported)
+    }
+
+    /// Looks after a gate in which this worker waits. True if a grant lies there whose wake-up was
+    /// lost. If another worker is blocked, its grants are passed on.
+    pub fn inspect(&mut self, host: &impl Host, now: Time, place: Place) -> bool {
+        let Some(owner) = self.post.owner() else {
+            return false;
+        };
+        let Some(record) = read(host, place) else {
+            return false;
+        };
+        let lies = |span: Duration| {
+            move |entry: &&crate::core::gate::Entry| {
+                entry.granted > 0 && entry.granted_at + span <= now
+            }
+        };
+        let is_mine = |slot: u16| slot == owner.slot;
+        if record
+            .entries
+            .iter()
+            .filter(lies(STALE))
+            .any(|entry| !is_mine(entry.owner.slot))
+        {
+            self.report(host, now, place);
+        }
+        record
+            .entries
+            .iter()
+            .filter(lies(LOST))
+            .any(|entry| is_mine(entry.owner.slot))
+    }
+
+    /// Takes the wake-ups that have come: the gates to claim in.
+    pub fn take_wakes(&mut self, host: &impl Host) -> BTreeSet<Place> {
+        self.post.take(host)
+    }
+
+    /// Shows that this worker lives, and makes the calling root the one that is woken.
+    pub fn heartbeat(&mut self, host: &impl Host) {
+        if !self.post.heartbeat(host) {
+            self.renew(host);
+        }
+    }
+
+    /// Makes the calling root the one that is woken.
+    pub fn listen(&mut self, host: &impl Host) {
+        self.post.listen(host);
+    }
+
+    /// What went wrong since the last call.
+    pub fn take_trouble(&mut self) -> Trouble {
+        std::mem::take(&mut self.trouble)
+    }
+
+    fn places_where(&self, test: impl Fn(&Member) -> bool) -> Vec<Place> {
+        let matching = self.members.iter().filter(|(_, member)| test(member));
+        matching.map(|(place, _)| *place).collect()
+    }
+
+    /// The worker's slot is gone: everything it has is reported again under a new one.
+    fn renew(&mut self, host: &impl Host) {
+        self.post.resign();
+        self.post.register(host);
+        for member in self.members.values_mut() {
+            if !member.line().is_empty() {
+                member.forget_reports();
+            }
+        }
+    }
+
+    fn exchange(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        place: Place,
+        arriving: Option<(Key, CallId)>,
+        start: impl Fn(&Member, crate::core::gate::Owner) -> Option<Exchange>,
+    ) -> Settled {
+        let mut settled = Settled::Failed(ExchangeError::Unusable);
+        for _ in 0..2 {
+            let Some(owner) = self.post.register(host) else {
+                break;
+            };
+            let member = self.members.entry(place).or_default();
+            let Some(exchange) = start(member, owner) else {
+                return Settled::NoGrant;
+            };
+            let finished = self.carry(host, now, place, exchange);
+            let member = self.members.entry(place).or_default();
+            settled = member.settle(&finished, arriving);
+            if settled != Settled::Failed(ExchangeError::Fenced) {
+                break;
+            }
+            self.renew(host);
+        }
+        settled
+    }
+
+    fn carry(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        place: Place,
+        mut exchange: Exchange,
+    ) -> Exchange {
+        let name = place.name();
+        loop {
+            match exchange.want() {
+                Want::Read => match host.shared_get(&name) {
+                    Ok(Stored::Present { bytes, cas }) => exchange.read(Some((&bytes, cas)), now),
+                    Ok(Stored::Absent) | Err(_) => exchange.read(None, now),
+                },
+                Want::Write { bytes, cas } => {
+                    let result = host.shared_set(&name, bytes, Expect::Same(cas));
+                    exchange.wrote(result.is_ok());
+                }
+                Want::Wake(slot) => {
+                    self.post.wake(host, slot, place);
+                    exchange.woke();
+                }
+                Want::Done(result) => {
+                    self.trouble.cas_conflicts += u64::from(exchange.conflicts());
+                    match result {
+                        Ok(change) => {
+                            self.trouble.config_flaps += u64::from(change.setting_changed);
+                        }
+                        Err(ExchangeError::Conflicts) => self.trouble.cas_exhausted += 1,
+                        Err(ExchangeError::Fenced | ExchangeError::Unusable) => {}
+                    }
+                    return exchange;
+                }
+            }
+        }
+    }
+}
+
+/// The record of a gate, if it can be read.
+pub fn read(host: &impl Host, place: Place) -> Option<Record> {
+    match host.shared_get(&place.name()) {
+        Ok(Stored::Present { bytes, .. }) => Record::decode(&bytes).ok(),
+        Ok(Stored::Absent) | Err(_) => None,
+    }
+}
+
+/// The places of all gates.
+pub fn directory(host: &impl Host) -> Directory {
+    match host.shared_get(Directory::NAME) {
+        Ok(Stored::Present { bytes, .. }) => Directory::decode(Some(&bytes)),
+        Ok(Stored::Absent) | Err(_) => Directory::decode(None),
+    }
+}
+
+/// The place of a key, made if it is new. `None` if there is no room for it.
+fn find(
+    host: &impl Host,
+    identity: u128,
+    policy: u64,
+    setting: Setting,
+    max_keys: u16,
+) -> Result<Option<Place>, HostError> {
+    let mut has_room = None;
+    for place in Place::probes(identity) {
+        let mut stored = host.shared_get(&place.name())?;
+        if stored == Stored::Absent {
+            let room = *has_room.get_or_insert_with(|| directory(host).len() < u32::from(max_keys));
+            if !room {
+                return Ok(None);
+            }
+            create(host, place, &Record::new(identity, policy, setting))?;
+            stored = host.shared_get(&place.name())?;
+        }
+        if let Stored::Present { bytes, .. } = stored
+            && Record::decode(&bytes).is_ok_and(|record| record.identity == identity)
+        {
+            return Ok(Some(place));
+        }
+    }
+    Ok(None)
+}
+
+/// Creates a gate unless it is there already.
+fn create(host: &impl Host, place: Place, record: &Record) -> Result<(), HostError> {
+    match host.shared_set(&place.name(), &record.encode(), Expect::New) {
+        Ok(()) => enter(host, place),
+        Err(HostError::Conflict) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Enters a new gate into the directory.
+fn enter(host: &impl Host, place: Place) -> Result<(), HostError> {
+    loop {
+        let stored = host.shared_get(Directory::NAME)?;
+        let (mut directory, expect) = match stored {
+            Stored::Absent => (Directory::decode(None), Expect::New),
+            Stored::Present { bytes, cas } => (Directory::decode(Some(&bytes)), Expect::Same(cas)),
+        };
+        if !directory.add(place) {
+            return Ok(());
+        }
+        match host.shared_set(Directory::NAME, directory.bytes(), expect) {
+            // Somebody else entered a gate: there are only so many.
+            Err(HostError::Conflict) => {}
+            result => return result,
+        }
+    }
+}
