@@ -11,5 +11,6 @@
 pub mod answer;
 pub mod classify;
 pub mod config;
+pub mod report;
 pub mod retry;
 pub mod time;

@@ -15,7 +15,7 @@ const MAX_CODE_BYTES: usize = 128;
 const MAX_TEXT_BYTES: usize = 16 * 1024;
 
 /// What a body said, sorted by how far it can be trusted.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Said {
     /// Codes, types and statuses, as they were written.
     codes: Vec<String>,
@@ -25,7 +25,6 @@ pub(super) struct Said {
     text: Option<Text>,
 }
 
-#[derive(Debug)]
 struct Text {
     exact: String,
     lower: String,

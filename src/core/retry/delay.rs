@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use super::uniform;
 use crate::core::classify::Class;
 
 /// The back-off of one call: decorrelated jitter with its window clamped before the draw.
@@ -52,14 +53,6 @@ impl Backoff {
         };
         Delay { drawn, wait }
     }
-}
-
-/// A uniform draw from [0, span] in nanoseconds, by multiply and shift. A span above 584 years
-/// counts as 584 years. The bias is below one part in 2^64 / span.
-fn uniform(span: Duration, random: u64) -> Duration {
-    let span = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
-    let scaled = (u128::from(span) + 1) * u128::from(random);
-    Duration::from_nanos((scaled >> 64) as u64)
 }
 
 #[cfg(test)]
