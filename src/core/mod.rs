@@ -1,17 +1,23 @@
-//! The pure core. Its folders follow a call through its life:
+//! The pure core: no proxy-wasm, no clock, no randomness, no log. What it needs from outside comes
+//! in as arguments or through [`crate::port`]; what it decides goes out as values.
 //!
-//! 1. [`config`]: JSON into policies that cannot be wrong, and which policy a call falls under;
-//! 2. [`gate`]: the state all workers share for one key, changed by one pure function per event;
-//! 3. [`wait`]: this worker's own queue in front of a gate;
-//! 4. [`classify`]: what a provider's answer says;
-//! 5. [`retry`]: when, or whether, to try again;
-//! 6. [`answer`]: what the client is told;
-//! 7. [`report`]: what the operator is told.
+//! [`call`] is the life of a request and uses the rest:
+//!
+//! - [`config`]: JSON into policies that cannot be wrong, and which policy a call falls under;
+//! - [`wait`]: this worker's own queue in front of each gate;
+//! - [`gate`]: the state all workers share for one key, changed by one pure function per event;
+//! - [`classify`]: what a provider's answer says;
+//! - [`retry`]: when, or whether, to try again;
+//! - [`answer`]: what the client is told;
+//! - [`report`]: what the operator is told.
 
 pub mod answer;
+pub mod call;
 pub mod classify;
 pub mod config;
+pub mod fnv;
 pub mod gate;
+pub mod report;
 pub mod retry;
 pub mod time;
 pub mod wait;

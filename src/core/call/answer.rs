@@ -2,7 +2,7 @@
 
 use super::state::{Call, Stage};
 use super::{Headers, StreamId, Worker};
-use crate::core::answer::headers::{Edit, Finished, edits};
+use crate::core::answer::{Edit, Finished, edits};
 use crate::core::classify::{Answer, classify, is_refusal_status};
 use crate::core::report::stats::{Avoided, Count};
 use crate::core::time::Time;

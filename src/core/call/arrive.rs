@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::state::{Call, Stage, Undo};
 use super::{Headers, StreamId, Worker, policy_id, setting_of};
-use crate::core::answer::headers::Edit;
-use crate::core::answer::refusal::{Refusal, Refused, Reply};
+use crate::core::answer::Edit;
+use crate::core::answer::{Refusal, Refused, Reply, remove_marks};
 use crate::core::config::{Config, Facts, Policy};
 use crate::core::fnv::fnv128;
 use crate::core::report::stats::Count;
@@ -245,13 +245,7 @@ impl Worker {
 /// What is changed in the request: nothing of Weir's reaches the provider, and the router learns by
 /// which mark it knows an answer that is to be retried.
 fn request_edits(request: &Request<'_>, policy: &Policy) -> Vec<Edit> {
-    let mut edits: Vec<Edit> = request
-        .headers
-        .iter()
-        .filter(|(name, _)| name.starts_with(b"x-weir-"))
-        .filter_map(|(name, _)| std::str::from_utf8(name).ok())
-        .map(|name| Edit::Remove(name.to_owned().into()))
-        .collect();
+    let mut edits = remove_marks(request.headers);
     let retries = policy.retry().most_attempts().saturating_sub(1);
     if retries > 0 {
         edits.push(append(request, "x-envoy-retry-on", "retriable-headers"));

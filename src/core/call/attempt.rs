@@ -7,7 +7,7 @@ use super::arrive::Request;
 use super::hold::READ_FOR;
 use super::state::{Attempt, Call, Reading, Stage, Undo};
 use super::{Headers, StreamId, Worker};
-use crate::core::answer::headers::Edit;
+use crate::core::answer::{Edit, remove_marks};
 use crate::core::classify::{is_refusal_status, may_refuse};
 use crate::core::config::Config;
 use crate::core::report::stats::{Avoided, Count};
@@ -139,7 +139,7 @@ impl Worker {
         id: CallId,
     ) -> Next {
         // A mark that is not ours would make the router retry.
-        let foreign = foreign_marks(&headers);
+        let foreign = remove_marks(&headers);
         if !may_refuse(status) {
             if is_whole {
                 self.give_back(host, now, call, stream);
@@ -209,14 +209,4 @@ impl Worker {
             self.gates.report(host, now, place);
         }
     }
-}
-
-/// Removes the headers that only Weir may set.
-pub(super) fn foreign_marks(headers: &Headers) -> Vec<Edit> {
-    headers
-        .iter()
-        .filter(|(name, _)| name.starts_with(b"x-weir-"))
-        .filter_map(|(name, _)| std::str::from_utf8(name).ok())
-        .map(|name| Edit::Remove(name.to_owned().into()))
-        .collect()
 }

@@ -8,7 +8,7 @@ use super::attempt::Next;
 use super::hold::Body;
 use super::state::{Call, Stage};
 use super::{Action, StreamId, Worker};
-use crate::core::answer::refusal::Refused;
+use crate::core::answer::Refused;
 use crate::core::report::gauges;
 use crate::core::report::stats::{Avoided, Count, plugin_stat};
 use crate::core::time::Time;

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::attempt::{Next, foreign_marks};
+use super::attempt::Next;
 use super::state::{Call, Hold, Passed, Reading, Refusal, Stage};
 use super::{Action, Headers, StreamId, Undo, Worker};
-use crate::core::answer::headers::Edit;
+use crate::core::answer::{Edit, remove_marks};
 use crate::core::classify::{self, Answer};
-use crate::core::report::log_line::Line;
+use crate::core::report::{Event, LogLine};
 use crate::core::report::stats::{Avoided, Count, Measure, measure};
 use crate::core::retry::{GiveUp, Plan, Situation, decide};
 use crate::core::time::Time;
@@ -116,7 +116,7 @@ impl Worker {
         let Some(reading) = attempt.reading.take() else {
             return Next::UNCHANGED;
         };
-        let foreign = foreign_marks(&reading.headers);
+        let foreign = remove_marks(&reading.headers);
         let verdict = classify::classify(&Answer {
             status: reading.status,
             headers: &reading.headers,
@@ -362,7 +362,8 @@ impl Worker {
             self.stats.drop_log_line();
             return;
         }
-        let line = Line {
+        let line = LogLine {
+            event: delay.map_or(Event::GiveUp, Event::Retry),
             policy: &call.policy_name,
             key: call.key_tag,
             class: refusal.class,
@@ -370,10 +371,9 @@ impl Worker {
             evidence: refusal.verdict.evidence,
             attempt: refusal.attempt,
             of,
-            delay,
             server_min: refusal.verdict.server_min,
         };
-        host.log(crate::port::Level::Info, &line.to_string());
+        host.log(crate::port::Level::Info, &line.to_json());
     }
 }
 

@@ -28,12 +28,12 @@ use std::rc::Rc;
 pub use state::Undo;
 use state::{Attempt, Call, Hold, Passed, Stage};
 
-use crate::core::answer::headers::Edit;
-use crate::core::answer::refusal::Reply;
+use crate::core::answer::Edit;
+use crate::core::answer::Reply;
 use crate::core::config::Config;
 use crate::core::fnv::fnv64;
 use crate::core::gate::{Key, Setting};
-use crate::core::report::log_line::LogBudget;
+use crate::core::report::LogBudget;
 use crate::core::report::stats::Stats;
 use crate::core::time::Time;
 use crate::core::wait::{CallId, Gates};

@@ -28,6 +28,14 @@ impl Class {
         Class::Other,
     ];
 
+    /// Whether waiting can help, so that a call refused this way may be sent again.
+    pub fn is_retryable(self) -> bool {
+        match self {
+            Class::BurstRate | Class::Rate | Class::Concurrency | Class::Overloaded => true,
+            Class::QuotaExhausted | Class::Other => false,
+        }
+    }
+
     /// The name used in stats, headers, logs and errors.
     pub fn name(self) -> &'static str {
         match self {

@@ -1,5 +1,9 @@
 //! What the operator is told: stats, and a line in the log where a decision needs a reason.
 
 pub mod gauges;
-pub mod log_line;
+mod log_budget;
+mod log_line;
 pub mod stats;
+
+pub use log_budget::LogBudget;
+pub use log_line::{Event, LogLine};

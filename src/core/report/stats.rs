@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::core::answer::refusal::Refused;
+use crate::core::answer::Refused;
 use crate::core::classify::Class;
 use crate::core::time::millis_up;
 use crate::core::wait::gates::Trouble;
@@ -136,6 +136,40 @@ impl Avoided {
             Avoided::NoGateHalf => "no_gate_half",
         }
     }
+
+    /// A line for the log: what happened, and what to change.
+    pub fn advice(self) -> String {
+        let advice = match self {
+            Avoided::RequestIncomplete => {
+                "a refusal came before the request was sent and was not retried: put \
+                 envoy.filters.http.buffer after the gate"
+            }
+            Avoided::BodyOverCap => "a refusal with a body over 16 KiB was not retried",
+            Avoided::BodyWithoutEnd => {
+                "the body of a refusal did not end within 1 s: it was classified from its beginning"
+            }
+            Avoided::NoStopIteration => {
+                "no body of a refusal came within 1 s: set allow_on_headers_stop_iteration on the \
+                 attempt half"
+            }
+            Avoided::HoldsFull => {
+                "a refusal was not retried because max_waiting calls are held already"
+            }
+            Avoided::HoldTaken => {
+                "a refusal was not retried because another attempt of its call is held: turn off \
+                 hedging on the route"
+            }
+            Avoided::NoAttemptHalf => {
+                "an answer came past no attempt half: install it in the cluster's or the router's \
+                 upstream filters, or nothing is retried"
+            }
+            Avoided::NoGateHalf => {
+                "an attempt came past no gate half: install it in the listener's filters, or nothing \
+                 is queued"
+            }
+        };
+        format!(r#"{{"weir":"avoided","kind":"{}","advice":"{advice}"}}"#, self.name())
+    }
 }
 
 /// Counts that have not been written out yet.
@@ -169,8 +203,7 @@ impl Stats {
         *counts.entry(count).or_default() += 1;
     }
 
-    /// Counts something that was avoided. True the first time since the last write: worth a line in
-    /// the log.
+    /// Counts something that was avoided.
     pub fn avoid(&mut self, avoided: Avoided) {
         *self.avoided.entry(avoided).or_default() += 1;
     }

@@ -203,6 +203,13 @@ impl Gates {
         self.post.take(host)
     }
 
+    /// Has this worker woken once more for a gate it has not finished with.
+    pub fn wake_again(&mut self, host: &impl Host, place: Place) {
+        if let Some(owner) = self.post.owner() {
+            self.post.wake(host, owner.slot, place);
+        }
+    }
+
     /// Shows that this worker lives, and makes the calling root the one that is woken.
     pub fn heartbeat(&mut self, host: &impl Host) {
         if !self.post.heartbeat(host) {

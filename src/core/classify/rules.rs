@@ -1,0 +1,132 @@
+use super::said::Said;
+use super::{Answer, Class, Evidence, Verdict, burst, quota, wait};
+
+/// Says whether an answer is a refusal, of which class, and how long the provider asks to wait.
+///
+/// Takes any bytes: time is linear in the body's length, memory a small multiple of it.
+pub fn classify(answer: &Answer<'_>) -> Verdict {
+    if !may_refuse(answer.status) {
+        return Verdict::NOT_A_REFUSAL;
+    }
+    match decide(answer, &Said::read(answer.body)) {
+        None => Verdict::NOT_A_REFUSAL,
+        Some((class, evidence)) => Verdict {
+            refusal: Some(class),
+            retryable: class.is_retryable(),
+            server_min: wait::server_minimum(answer),
+            evidence,
+        },
+    }
+}
+
+/// Whether the body of an answer with this status is worth reading.
+///
+/// These are the error statuses under which providers are known to refuse: 400 and 403 for used-up
+/// balances, 402, 429, 500 for wrapped overloads, 503 and 529. The others that matter (401, 404,
+/// 408, 413, 422, 499, 502, 504) speak of the request or the way to the provider, not of "not now".
+pub fn may_refuse(status: u16) -> bool {
+    is_refusal_status(status) || matches!(status, 400 | 402 | 403 | 500)
+}
+
+/// Whether an answer with this status is a refusal whatever its body says, so that its slot can be
+/// given back as soon as its headers are seen.
+pub fn is_refusal_status(status: u16) -> bool {
+    matches!(status, 429 | 503 | 529)
+}
+
+/// The type that Anthropic and its imitators give an overload, under statuses from 429 to 529.
+const OVERLOADED_TYPE: &str = "overloaded_error";
+
+fn decide(answer: &Answer<'_>, said: &Said) -> Option<(Class, Evidence)> {
+    if let Some(evidence) = burst::evidence(answer.status, said) {
+        return Some((Class::BurstRate, evidence));
+    }
+    // An exact type beats any phrase, so this stands before the quota phrases.
+    if said.has_code(OVERLOADED_TYPE) {
+        return Some((Class::Overloaded, Evidence::Code(OVERLOADED_TYPE)));
+    }
+    if let Some(evidence) = quota::evidence(answer, said) {
+        return Some((Class::QuotaExhausted, evidence));
+    }
+    let class = match answer.status {
+        402 => Class::QuotaExhausted,
+        429 => Class::Rate,
+        503 | 529 => Class::Overloaded,
+        _ => return None,
+    };
+    Some((class, Evidence::Status(answer.status)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(status: u16, body: &str) -> Verdict {
+        classify(&Answer {
+            status,
+            headers: &[],
+            body: body.as_bytes(),
+            provider: "auto",
+        })
+    }
+
+    #[test]
+    fn statuses_decide_when_the_body_is_silent() {
+        for (status, class) in [
+            (402, Class::QuotaExhausted),
+            (429, Class::Rate),
+            (503, Class::Overloaded),
+            (529, Class::Overloaded),
+        ] {
+            let v = verdict(status, "");
+            assert_eq!(v.refusal, Some(class), "{status}");
+            assert_eq!(v.evidence.to_string(), format!("status:{status}"));
+            assert_eq!(v.retryable, status != 402);
+        }
+    }
+
+    #[test]
+    fn a_refusal_status_is_a_refusal_whatever_the_body_says() {
+        for status in 0..=1000 {
+            for body in [
+                "",
+                "{}",
+                r#"{"error":{"code":"invalid_api_key"}}"#,
+                "<html>",
+            ] {
+                let refused = verdict(status, body).refusal.is_some();
+                assert!(refused || !is_refusal_status(status), "{status} {body}");
+                assert!(!refused || may_refuse(status), "{status} {body}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_exact_code_makes_any_readable_status_a_refusal() {
+        let overloaded = r#"{"type":"error","error":{"type":"overloaded_error","message":"x"}}"#;
+        for (status, class) in [
+            (200, None),
+            (400, Some(Class::Overloaded)),
+            (401, None),
+            (429, Some(Class::Overloaded)),
+            (500, Some(Class::Overloaded)),
+        ] {
+            assert_eq!(verdict(status, overloaded).refusal, class, "{status}");
+        }
+        assert_eq!(
+            verdict(500, r#"{"error":{"type":"server_error"}}"#),
+            Verdict::NOT_A_REFUSAL
+        );
+    }
+
+    #[test]
+    fn a_burst_outranks_a_quota() {
+        let v = verdict(
+            429,
+            r#"{"error":{"type":"insufficient_quota","code":"limit_burst_rate",
+                "message":"You exceeded your current quota"}}"#,
+        );
+        assert_eq!(v.refusal, Some(Class::BurstRate));
+        assert_eq!(v.evidence, Evidence::Code("limit_burst_rate"));
+    }
+}

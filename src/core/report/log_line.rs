@@ -1,0 +1,133 @@
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+
+use crate::core::classify::{Class, Evidence};
+use crate::core::time::millis_up;
+
+/// One decision about a refused call, for the operator's log.
+///
+/// Holds Weir's own words and numbers only: no provider text, credential or body can get in.
+#[derive(Clone, Copy, Debug)]
+pub struct LogLine<'a> {
+    /// What was decided.
+    pub event: Event,
+    /// The policy's name.
+    pub policy: &'a str,
+    /// The hash of the key.
+    pub key: u64,
+    /// The class of the refusal.
+    pub class: Class,
+    /// The status the provider sent.
+    pub status: u16,
+    /// What decided the class.
+    pub evidence: Evidence,
+    /// The attempt that was refused, the first being 1.
+    pub attempt: u32,
+    /// The effective maximum of attempts for that class.
+    pub of: u32,
+    /// The provider's minimum wait.
+    pub server_min: Option<Duration>,
+}
+
+/// What was decided about a refused call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Held, to be retried after this delay.
+    Retry(Duration),
+    /// Passed on to the client.
+    GiveUp,
+}
+
+impl LogLine<'_> {
+    /// The line as one JSON object, without a line break. Spans are whole milliseconds, rounded up.
+    pub fn to_json(&self) -> String {
+        let (weir, delay) = match self.event {
+            Event::Retry(delay) => ("retry", Some(delay)),
+            Event::GiveUp => ("give_up", None),
+        };
+        let fields = Fields {
+            weir,
+            policy: self.policy,
+            key: format!("{:016x}", self.key),
+            class: self.class.name(),
+            status: self.status,
+            evidence: self.evidence,
+            attempt: self.attempt,
+            of: self.of,
+            delay_ms: delay.map(millis_up),
+            server_min_ms: self.server_min.map(millis_up),
+        };
+        // Strings and numbers always serialize.
+        serde_json::to_string(&fields).unwrap_or_default()
+    }
+}
+
+#[derive(Serialize)]
+struct Fields<'a> {
+    weir: &'static str,
+    policy: &'a str,
+    key: String,
+    class: &'static str,
+    status: u16,
+    #[serde(serialize_with = "as_words")]
+    evidence: Evidence,
+    attempt: u32,
+    of: u32,
+    delay_ms: Option<u64>,
+    server_min_ms: Option<u64>,
+}
+
+fn as_words<S: Serializer>(evidence: &Evidence, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(evidence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: LogLine<'_> = LogLine {
+        event: Event::Retry(Duration::from_micros(5_000_001)),
+        policy: "ark",
+        key: 0xbeef,
+        class: Class::BurstRate,
+        status: 429,
+        evidence: Evidence::Code("RequestBurstTooFast"),
+        attempt: 1,
+        of: 2,
+        server_min: Some(Duration::from_secs(3)),
+    };
+
+    #[test]
+    fn a_retry_is_one_object_in_the_stated_order() {
+        assert_eq!(
+            LINE.to_json(),
+            concat!(
+                r#"{"weir":"retry","policy":"ark","key":"000000000000beef","#,
+                r#""class":"burst_rate","status":429,"evidence":"code:RequestBurstTooFast","#,
+                r#""attempt":1,"of":2,"delay_ms":5001,"server_min_ms":3000}"#,
+            )
+        );
+    }
+
+    #[test]
+    fn giving_up_has_no_delay() {
+        let line = LogLine {
+            event: Event::GiveUp,
+            key: u64::MAX,
+            class: Class::Overloaded,
+            status: 503,
+            evidence: Evidence::Status(503),
+            server_min: None,
+            ..LINE
+        };
+        assert_eq!(
+            line.to_json(),
+            concat!(
+                r#"{"weir":"give_up","policy":"ark","key":"ffffffffffffffff","#,
+                r#""class":"overloaded","status":503,"evidence":"status:503","#,
+                r#""attempt":1,"of":2,"delay_ms":null,"server_min_ms":null}"#,
+            )
+        );
+    }
+}
