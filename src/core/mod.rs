@@ -11,5 +11,6 @@
 pub mod answer;
 pub mod classify;
 pub mod config;
+pub mod fnv;
 pub mod retry;
 pub mod time;
