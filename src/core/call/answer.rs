@@ -104,10 +104,7 @@ fn finish(call: &mut Call, now: Time, headers: &Headers) -> Vec<Edit> {
     let undo = std::mem::take(&mut call.undo);
     let mut changes = Vec::new();
     if let Some(status) = undo.status {
-        changes.push(Edit::Set(
-            ":status".into(),
-            status.to_string().into_bytes(),
-        ));
+        changes.push(Edit::Set(":status".into(), status.to_string().into_bytes()));
     }
     changes.extend(undo.added.iter().map(|name| Edit::Remove((*name).into())));
     let mut seen = headers.clone();

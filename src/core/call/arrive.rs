@@ -137,13 +137,9 @@ impl Worker {
         self.stats.count(&policy_name, Count::Calls);
         let prefix = policy.matcher().path_prefix_of(facts.path);
         let identity = fnv128(&policy.key_for(&facts, prefix));
-        let place = self.gates.place(
-            host,
-            identity,
-            id,
-            setting_of(policy),
-            config.max_keys(),
-        );
+        let place = self
+            .gates
+            .place(host, identity, id, setting_of(policy), config.max_keys());
         let patience = policy
             .patience_header()
             .and_then(|name| request.header(name.as_str()))
@@ -246,7 +242,9 @@ impl Worker {
 /// which mark it knows an answer that is to be retried.
 fn request_edits(request: &Request<'_>, policy: &Policy) -> Vec<Edit> {
     let mut edits = remove_marks(request.headers);
-    let retries = policy.retry().most_attempts().saturating_sub(1);
+    let retry = policy.retry();
+    let attempts = retry.max_attempts().max(retry.burst_max_attempts());
+    let retries = attempts.get().saturating_sub(1);
     if retries > 0 {
         edits.push(append(request, "x-envoy-retry-on", "retriable-headers"));
         edits.push(append(

@@ -81,7 +81,9 @@ impl Worker {
         call.passed = None;
         call.undo = Undo::default();
         call.orphaned = None;
-        let left = begin.route_timeout.map(|left| left.saturating_sub(ROUTE_MARGIN));
+        let left = begin
+            .route_timeout
+            .map(|left| left.saturating_sub(ROUTE_MARGIN));
         call.attempts.insert(
             stream,
             Attempt {

@@ -6,10 +6,11 @@ use super::attempt::Next;
 use super::state::{Call, Hold, Passed, Reading, Refusal, Stage};
 use super::{Action, Headers, StreamId, Undo, Worker};
 use crate::core::answer::{Edit, remove_marks};
-use crate::core::classify::{self, Answer};
-use crate::core::report::{Event, LogLine};
+use crate::core::classify::{self, Answer, Class};
+use crate::core::config::Policy;
 use crate::core::report::stats::{Avoided, Count, Measure, measure};
-use crate::core::retry::{GiveUp, Plan, Situation, decide};
+use crate::core::report::{Event, LogLine};
+use crate::core::retry::{GiveUp, MaxAttempts, Plan, Situation, decide};
 use crate::core::time::Time;
 use crate::core::wait::{CallId, Kind};
 use crate::port::Host;
@@ -182,9 +183,12 @@ impl Worker {
             return Next::UNCHANGED;
         };
         let retry = policy.retry();
-        let window = retry.window_for(refusal.class);
+        let window = match refusal.class {
+            Class::BurstRate => retry.burst_window(),
+            _ => retry.window(),
+        };
         let retry_after_cap = retry.retry_after_cap();
-        let max_attempts = retry.max_attempts();
+        let max_attempts = max_attempts(policy);
         let delay = call.backoff.draw(
             refusal.class,
             window.base(),
@@ -282,9 +286,10 @@ impl Worker {
             return None;
         };
         self.let_go(host, now, call, &hold);
+        let class = hold.refusal.class;
         let of = call
             .policy()
-            .map_or(1, |p| p.retry().max_attempts().of(hold.refusal.class));
+            .map_or(1, |policy| max_attempts(policy).of(class));
         let edits = self.pass_on(host, now, call, &hold.refusal, true, of);
         Some(Action::Answer {
             attempt: hold.attempt,
@@ -292,13 +297,7 @@ impl Worker {
         })
     }
 
-    fn release_hold(
-        &mut self,
-        host: &impl Host,
-        now: Time,
-        call: &mut Call,
-        why: Avoided,
-    ) -> Next {
+    fn release_hold(&mut self, host: &impl Host, now: Time, call: &mut Call, why: Avoided) -> Next {
         self.avoid(host, why);
         match self.give_up(host, now, call) {
             Some(Action::Answer { edits, .. }) => Next::Pass(edits),
@@ -374,6 +373,14 @@ impl Worker {
             server_min: refusal.verdict.server_min,
         };
         host.log(crate::port::Level::Info, &line.to_json());
+    }
+}
+
+fn max_attempts(policy: &Policy) -> MaxAttempts {
+    let retry = policy.retry();
+    MaxAttempts {
+        retry: retry.max_attempts().get().into(),
+        burst: retry.burst_max_attempts().get().into(),
     }
 }
 

@@ -25,8 +25,8 @@ mod state;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use state::Call;
 pub use state::Undo;
-use state::{Attempt, Call, Hold, Passed, Stage};
 
 use crate::core::answer::Edit;
 use crate::core::answer::Reply;
@@ -133,8 +133,7 @@ impl Worker {
                 .iter()
                 .find(|policy| policy_id(policy.name()) == record.policy);
             if let Some(policy) = policy {
-                self.gates
-                    .configure(host, now, place, setting_of(policy));
+                self.gates.configure(host, now, place, setting_of(policy));
             }
         }
     }

@@ -1,1 +1,86 @@
-//! placeholder
+//! The plugin's configuration: JSON in, policies that cannot be wrong out.
+//!
+//! A configuration is read once, completely, or refused with the first thing that is wrong:
+//! where, what was given, and the rule ([`ConfigError`]). Nothing later checks a bound again.
+
+mod canonical;
+mod cursor;
+mod error;
+mod json;
+mod matching;
+mod names;
+mod nearest;
+mod pattern;
+mod policy;
+mod providers;
+mod read;
+
+pub use error::{ConfigError, Rule};
+pub use matching::Facts;
+pub use names::{HeaderName, PolicyName};
+pub use nearest::Nearest;
+pub use pattern::{Host, HostPattern, PathPrefix};
+pub use policy::{Attempts, KeyPart, Matcher, Policy, Queue, Retry, Window};
+pub use providers::{NAMES as PROVIDER_NAMES, Provider};
+
+use cursor::At;
+use json::Json;
+
+/// A whole configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    max_keys: u16,
+    policies: Vec<Policy>,
+    hash: u64,
+}
+
+impl Config {
+    /// Reads the plugin's configuration. Nothing but white space is read as `{}`.
+    ///
+    /// # Errors
+    /// The first rule that is broken, with its place.
+    pub fn parse(bytes: &[u8]) -> Result<Config, ConfigError> {
+        let bytes = match bytes.trim_ascii() {
+            b"" => b"{}",
+            _ => bytes,
+        };
+        let json: Json = serde_json::from_slice(bytes).map_err(|error| not_json(&error))?;
+        let (max_keys, policies) = read::plugin(&At::root(&json))?;
+        Ok(Config {
+            max_keys,
+            hash: canonical::hash(max_keys, &policies),
+            policies,
+        })
+    }
+
+    /// How many gates the whole plugin keeps, 1 to 4096; later keys share one overflow gate.
+    pub fn max_keys(&self) -> u16 {
+        self.max_keys
+    }
+
+    /// The policies in order of precedence. None: Weir does nothing.
+    pub fn policies(&self) -> &[Policy] {
+        &self.policies
+    }
+
+    /// Tells one configuration from another. Equal for configurations that mean the same, however
+    /// they were written.
+    pub fn hash(&self) -> u64 {
+        self.hash
+    }
+}
+
+fn not_json(error: &serde_json::Error) -> ConfigError {
+    let (line, column) = (error.line(), error.column());
+    let text = error.to_string();
+    let place = format!(" at line {line} column {column}");
+    ConfigError::Json {
+        problem: text.strip_suffix(&place).unwrap_or(&text).to_owned(),
+        line,
+        column,
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(target_family = "wasm"))]
+mod properties;

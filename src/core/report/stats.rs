@@ -52,9 +52,13 @@ impl Count {
             Count::GrantByWake,
             Count::GrantByTick,
         ];
-        let classes = Class::ALL
-            .into_iter()
-            .flat_map(|class| [Count::Refusal(class), Count::Retry(class), Count::GaveUp(class)]);
+        let classes = Class::ALL.into_iter().flat_map(|class| {
+            [
+                Count::Refusal(class),
+                Count::Retry(class),
+                Count::GaveUp(class),
+            ]
+        });
         plain
             .into_iter()
             .chain(Refused::ALL.into_iter().map(Count::Refused))
@@ -168,7 +172,10 @@ impl Avoided {
                  is queued"
             }
         };
-        format!(r#"{{"weir":"avoided","kind":"{}","advice":"{advice}"}}"#, self.name())
+        format!(
+            r#"{{"weir":"avoided","kind":"{}","advice":"{advice}"}}"#,
+            self.name()
+        )
     }
 }
 

@@ -1,0 +1,142 @@
+//! Hashes of a configuration that depend on what it says and not on how it was written.
+//!
+//! Each type is taken apart field by field without `..`, so that a new field cannot be forgotten.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use super::names::HeaderName;
+use super::policy::{Attempts, KeyPart, Matcher, Policy, Queue, Retry, Window};
+use crate::core::fnv::fnv64;
+
+impl Policy {
+    /// Identifies the limits a gate of this policy works under: `max_concurrent_calls` and
+    /// `queue.max_waiting`. Two policies that differ in other things only have the same.
+    pub fn limits_hash(&self) -> u64 {
+        let mut out = Canonical::default();
+        out.number(u64::from(
+            self.max_concurrent_calls.map_or(0, NonZeroU32::get),
+        ));
+        out.number(u64::from(self.queue.max_waiting));
+        out.hash()
+    }
+}
+
+/// The hash of a configuration with these parts.
+pub(super) fn hash(max_keys: u16, policies: &[Policy]) -> u64 {
+    let mut out = Canonical::default();
+    out.number(u64::from(max_keys));
+    out.list(policies, Canonical::policy);
+    out.hash()
+}
+
+/// Bytes that two values share only if they are equal: numbers have a fixed width, texts and
+/// lists begin with their length.
+#[derive(Default)]
+struct Canonical(Vec<u8>);
+
+impl Canonical {
+    fn hash(&self) -> u64 {
+        fnv64(&self.0)
+    }
+
+    fn policy(&mut self, policy: &Policy) {
+        let Policy {
+            name,
+            matcher,
+            provider,
+            key,
+            max_concurrent_calls,
+            queue,
+            retry,
+            patience_header,
+        } = policy;
+        self.text(name.as_str());
+        self.matcher(matcher);
+        self.text(provider.name());
+        self.list(key, |out, part| {
+            out.number(match part {
+                KeyPart::Cluster => 0,
+                KeyPart::Host => 1,
+                KeyPart::PathPrefix => 2,
+            })
+        });
+        self.number(u64::from(max_concurrent_calls.map_or(0, NonZeroU32::get)));
+        self.queue(queue);
+        self.retry(retry);
+        self.header(patience_header.as_ref());
+    }
+
+    fn matcher(&mut self, matcher: &Matcher) {
+        let Matcher {
+            clusters,
+            hosts,
+            path_prefixes,
+        } = matcher;
+        self.list(clusters, |out, cluster| out.text(cluster));
+        self.list(hosts, |out, host| out.text(&host.text()));
+        self.list(path_prefixes, |out, prefix| out.text(prefix.text()));
+    }
+
+    fn queue(&mut self, queue: &Queue) {
+        let Queue {
+            max_waiting,
+            max_wait,
+            no_wait_header,
+        } = queue;
+        self.number(u64::from(*max_waiting));
+        self.duration(*max_wait);
+        self.header(no_wait_header.as_ref());
+    }
+
+    fn retry(&mut self, retry: &Retry) {
+        let Retry {
+            max_attempts,
+            burst_max_attempts,
+            window,
+            burst_window,
+            retry_after_cap,
+            budget,
+        } = retry;
+        self.attempts(*max_attempts);
+        self.attempts(*burst_max_attempts);
+        self.window(*window);
+        self.window(*burst_window);
+        self.duration(*retry_after_cap);
+        self.duration(*budget);
+    }
+
+    fn attempts(&mut self, attempts: Attempts) {
+        self.number(u64::from(attempts.get()));
+    }
+
+    fn window(&mut self, window: Window) {
+        self.duration(window.base());
+        self.duration(window.cap());
+    }
+
+    /// An empty name is none.
+    fn header(&mut self, name: Option<&HeaderName>) {
+        self.text(name.map_or("", HeaderName::as_str));
+    }
+
+    fn duration(&mut self, span: Duration) {
+        self.number(u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
+    }
+
+    fn list<T>(&mut self, items: &[T], write: impl Fn(&mut Canonical, &T)) {
+        self.number(items.len() as u64);
+        for item in items {
+            write(self, item);
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        self.number(text.len() as u64);
+        self.0.extend_from_slice(text.as_bytes());
+    }
+
+    fn number(&mut self, number: u64) {
+        self.0.extend_from_slice(&number.to_be_bytes());
+    }
+}

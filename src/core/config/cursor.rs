@@ -1,0 +1,243 @@
+//! Reading JSON with the place always at hand, so that every error can name it.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use super::json::{Json, quoted};
+use super::{ConfigError, Nearest, Rule};
+
+/// A value and where it stands.
+#[derive(Clone, Debug)]
+pub(super) struct At<'a> {
+    path: String,
+    value: &'a Json,
+}
+
+impl<'a> At<'a> {
+    pub(super) fn root(value: &'a Json) -> At<'a> {
+        At {
+            path: String::new(),
+            value,
+        }
+    }
+
+    /// The object here, after refusing any field not in `known` and any given twice.
+    pub(super) fn object(&self, known: &'static [&'static str]) -> Result<Fields<'a>, ConfigError> {
+        let Json::Object(fields) = self.value else {
+            return Err(self.breaks(Rule::Object));
+        };
+        let mut seen = BTreeSet::new();
+        for (name, value) in fields {
+            let path = || join(&self.path, name);
+            let given = || value.shown();
+            if !known.contains(&name.as_str()) {
+                return Err(ConfigError::UnknownField {
+                    path: path(),
+                    given: given(),
+                    nearest: Nearest::to(name, known),
+                });
+            }
+            if !seen.insert(name) {
+                return Err(ConfigError::Repeated {
+                    path: path(),
+                    given: given(),
+                });
+            }
+        }
+        Ok(Fields {
+            path: self.path.clone(),
+            fields,
+        })
+    }
+
+    /// The values of the list here.
+    pub(super) fn list(&self) -> Result<Vec<At<'a>>, ConfigError> {
+        let Json::List(items) = self.value else {
+            return Err(self.breaks(Rule::List));
+        };
+        let item = |(index, value)| At {
+            path: format!("{}[{index}]", self.path),
+            value,
+        };
+        Ok(items.iter().enumerate().map(item).collect())
+    }
+
+    /// The values of the list here, which must have some.
+    pub(super) fn filled_list(&self) -> Result<Vec<At<'a>>, ConfigError> {
+        let items = self.list()?;
+        if items.is_empty() {
+            return Err(self.breaks(Rule::FilledList));
+        }
+        Ok(items)
+    }
+
+    /// The string here; anything else breaks `rule`.
+    pub(super) fn text(&self, rule: Rule) -> Result<&'a str, ConfigError> {
+        match self.value {
+            Json::Text(text) => Ok(text),
+            _ => Err(self.breaks(rule)),
+        }
+    }
+
+    /// The whole number here. `8.0` is one: a configuration that passed through a protobuf
+    /// `Struct` holds nothing but doubles.
+    pub(super) fn whole(&self, min: u32, max: u32) -> Result<u32, ConfigError> {
+        let whole = match self.value {
+            Json::Number(number) => number
+                .as_u64()
+                .and_then(|value| u32::try_from(value).ok())
+                .or_else(|| number.as_f64().and_then(whole_of)),
+            _ => None,
+        };
+        whole
+            .filter(|value| (min..=max).contains(value))
+            .ok_or_else(|| self.breaks(Rule::Whole { min, max }))
+    }
+
+    pub(super) fn is_null(&self) -> bool {
+        *self.value == Json::Null
+    }
+
+    /// Whether this is an object with a field `name`.
+    pub(super) fn has(&self, name: &str) -> bool {
+        match self.value {
+            Json::Object(fields) => fields.iter().any(|(field, _)| field == name),
+            _ => false,
+        }
+    }
+
+    /// The error that the value here breaks `rule`.
+    pub(super) fn breaks(&self, rule: Rule) -> ConfigError {
+        ConfigError::Value {
+            path: self.place(),
+            given: self.value.shown(),
+            rule,
+        }
+    }
+
+    /// The error that the value here names none of `known`.
+    pub(super) fn unknown(
+        &self,
+        what: &'static str,
+        known: &'static [&'static str],
+    ) -> ConfigError {
+        let nearest = match self.value {
+            Json::Text(text) => Nearest::to(text, known),
+            _ => Nearest::Known(known),
+        };
+        ConfigError::UnknownName {
+            path: self.place(),
+            given: self.value.shown(),
+            what,
+            nearest,
+        }
+    }
+
+    /// The error that this build cannot do what the value here asks for.
+    pub(super) fn not_built(&self, instead: &'static str) -> ConfigError {
+        ConfigError::NotBuilt {
+            path: self.place(),
+            given: self.value.shown(),
+            instead,
+        }
+    }
+
+    fn place(&self) -> String {
+        match self.path.as_str() {
+            "" => "the configuration".to_owned(),
+            path => path.to_owned(),
+        }
+    }
+}
+
+/// The fields of one object; names known, none twice.
+#[derive(Clone, Debug)]
+pub(super) struct Fields<'a> {
+    path: String,
+    fields: &'a [(String, Json)],
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn optional(&self, name: &str) -> Option<At<'a>> {
+        let (_, value) = self.fields.iter().find(|(field, _)| field == name)?;
+        let path = self.path_of(name);
+        Some(At { path, value })
+    }
+
+    /// The field `name`; `rule` says in the error what it must be.
+    pub(super) fn required(&self, name: &str, rule: Rule) -> Result<At<'a>, ConfigError> {
+        self.optional(name).ok_or_else(|| ConfigError::Missing {
+            path: self.path_of(name),
+            rule,
+        })
+    }
+
+    /// The field `name` as a whole number, or its default.
+    pub(super) fn whole(
+        &self,
+        name: &str,
+        min: u32,
+        max: u32,
+        default: u32,
+    ) -> Result<u32, ConfigError> {
+        self.optional(name)
+            .map_or(Ok(default), |at| at.whole(min, max))
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.fields.len()
+    }
+
+    pub(super) fn path_of(&self, name: &str) -> String {
+        join(&self.path, name)
+    }
+}
+
+/// `path.name`, or `path["odd name"]` so that a path can be read in one way only.
+fn join(path: &str, name: &str) -> String {
+    let plain = |char: char| char.is_ascii_alphanumeric() || char == '_' || char == '-';
+    let mut joined = path.to_owned();
+    if name.is_empty() || name.len() > PLAIN_NAME || !name.chars().all(plain) {
+        // Writing to a String cannot fail.
+        let _ = write!(joined, "[{}]", quoted(name));
+        return joined;
+    }
+    if !joined.is_empty() {
+        joined.push('.');
+    }
+    joined.push_str(name);
+    joined
+}
+
+const PLAIN_NAME: usize = 50;
+
+fn whole_of(value: f64) -> Option<u32> {
+    let in_range = (0.0..=f64::from(u32::MAX)).contains(&value);
+    // In range and without fraction, so the cast is exact.
+    (in_range && value.fract() == 0.0).then_some(value as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_read_one_way_only() {
+        assert_eq!(join("", "a"), "a");
+        assert_eq!(join("a[0]", "b-c_1"), "a[0].b-c_1");
+        assert_eq!(join("a", ""), r#"a[""]"#);
+        assert_eq!(join("a", "b.c"), r#"a["b.c"]"#);
+        assert_eq!(join("", "b\"]\n"), r#"["b\"]\u000a"]"#);
+        assert!(join("", &"x".repeat(9999)).chars().count() < 70);
+    }
+
+    #[test]
+    fn doubles_without_fraction_are_whole() {
+        assert_eq!(whole_of(8.0), Some(8));
+        assert_eq!(whole_of(-0.0), Some(0));
+        assert_eq!(whole_of(f64::from(u32::MAX)), Some(u32::MAX));
+        for odd in [0.5, -1.0, 4_294_967_296.0, 1e300, f64::NAN, f64::INFINITY] {
+            assert_eq!(whole_of(odd), None, "{odd}");
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Why a configuration was refused: where, what was given, and the rule in plain words.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use super::Nearest;
+
+/// The first thing found wrong in a configuration.
+///
+/// `path` is the place in the JSON, as `policies[0].queue.max_waiting`; `given` is the value found
+/// there as compact JSON, at most 60 characters of it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The bytes are not JSON.
+    #[error("the configuration is not valid JSON: {problem} at line {line}, column {column}")]
+    Json {
+        /// What the parser met.
+        problem: String,
+        /// Line, from 1.
+        line: usize,
+        /// Column in bytes, from 1; 0 if the line had not begun.
+        column: usize,
+    },
+
+    /// A value breaks the rule of its field.
+    #[error("{path}: must be {rule}, not {given}")]
+    Value {
+        /// Where.
+        path: String,
+        /// The value.
+        given: String,
+        /// What it must be.
+        rule: Rule,
+    },
+
+    /// A required field is absent.
+    #[error("{path}: missing, but required; must be {rule}")]
+    Missing {
+        /// Where it should be.
+        path: String,
+        /// What it must be.
+        rule: Rule,
+    },
+
+    /// A field that does not exist.
+    #[error("{path}: unknown field, given as {given}; {nearest}")]
+    UnknownField {
+        /// Where, the field's own name last.
+        path: String,
+        /// Its value.
+        given: String,
+        /// The fields that do exist there.
+        nearest: Nearest,
+    },
+
+    /// A name that is none of those allowed here.
+    #[error("{path}: {given} is not a known {what}; {nearest}")]
+    UnknownName {
+        /// Where.
+        path: String,
+        /// The value.
+        given: String,
+        /// What it should have named.
+        what: &'static str,
+        /// The names that exist.
+        nearest: Nearest,
+    },
+
+    /// A field stands twice in one object, so one of them would be silently lost.
+    #[error("{path}: given more than once, the second time as {given}; must be given once")]
+    Repeated {
+        /// Where.
+        path: String,
+        /// Its second value.
+        given: String,
+    },
+
+    /// Meaningful, but this build cannot do it; accepting it would be a promise not kept.
+    #[error("{path}: {given} is not built yet; {instead}")]
+    NotBuilt {
+        /// Where.
+        path: String,
+        /// The value.
+        given: String,
+        /// What to write until it is.
+        instead: &'static str,
+    },
+}
+
+/// What a value must be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Rule {
+    /// A JSON object.
+    Object,
+    /// A JSON list.
+    List,
+    /// A list that may be left out but not be empty: empty could mean all or nothing.
+    FilledList,
+    /// A JSON string.
+    Text,
+    /// A whole number in a range, both ends included.
+    Whole {
+        /// Smallest allowed.
+        min: u32,
+        /// Largest allowed.
+        max: u32,
+    },
+    /// The only version there is.
+    Version,
+    /// The name of a policy.
+    PolicyName,
+    /// A policy name that no earlier policy has.
+    UniqueName {
+        /// Index of the policy that has it.
+        taken_by: usize,
+    },
+    /// The name of an HTTP header.
+    HeaderName,
+    /// The name of an HTTP header, or null.
+    HeaderNameOrNull,
+    /// The name of a cluster.
+    ClusterName,
+    /// A host or a pattern of hosts.
+    HostPattern,
+    /// The beginning of a path.
+    PathPrefix,
+    /// A part of the key that no earlier part repeats.
+    UniqueKeyPart,
+    /// The upper end of a delay window.
+    WindowCap {
+        /// The field with the lower end.
+        base_field: &'static str,
+        /// The lower end in ms.
+        base_ms: u32,
+        /// The smallest upper end allowed with it, in ms.
+        least_ms: u32,
+    },
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Rule::Object => "an object",
+            Rule::List => "a list",
+            Rule::FilledList => "a list of at least one, or left out",
+            Rule::Text => "a string",
+            Rule::Whole { min, max } => {
+                return write!(f, "a whole number from {min} to {max}");
+            }
+            Rule::Version => "1, the only version there is",
+            Rule::PolicyName => "1 to 40 characters of a-z, 0-9, \"_\" and \"-\"",
+            Rule::UniqueName { taken_by } => {
+                return write!(f, "a name of its own (policies[{taken_by}] has this one)");
+            }
+            Rule::HeaderName => HEADER_NAME,
+            Rule::HeaderNameOrNull => return write!(f, "{HEADER_NAME}, or null"),
+            Rule::ClusterName => "the name of a cluster (not empty)",
+            Rule::HostPattern => {
+                "a host or a pattern with \"*\", without scheme, port or path \
+                 (letters, digits, \".\", \"-\", \"_\"; \":\" in IPv6 addresses)"
+            }
+            Rule::PathPrefix => "the beginning of a path: \"/\" first, and no \"?\"",
+            Rule::UniqueKeyPart => "a part that is not in the list already",
+            Rule::WindowCap {
+                base_field,
+                base_ms,
+                least_ms,
+            } => {
+                return write!(
+                    f,
+                    "at least 1.2 x {base_field} ({base_ms}), which is {least_ms}"
+                );
+            }
+        })
+    }
+}
+
+const HEADER_NAME: &str = "a header name (letters, digits and !#$%&'*+-.^_`|~, not empty)";

@@ -1,0 +1,523 @@
+//! Every message an operator can get about a configuration, in one place; and the defaults.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::time::Duration;
+
+use weir::core::config::{Attempts, Config, ConfigError, Facts, KeyPart, Policy, Window};
+
+/// (configuration, the whole message).
+const WHOLE: &[(&str, &str)] = &[
+    (
+        "{\n \"max_keys\": 1,,\n}",
+        "the configuration is not valid JSON: key must be a string at line 2, column 16",
+    ),
+    (
+        "{\"max_keys\": 1",
+        "the configuration is not valid JSON: EOF while parsing an object at line 1, column 14",
+    ),
+    (
+        "\n\n{} {}",
+        "the configuration is not valid JSON: trailing characters at line 3, column 4",
+    ),
+    (
+        r#"{"max_keys": NaN}"#,
+        "the configuration is not valid JSON: expected value at line 1, column 14",
+    ),
+    (
+        r#"{"max_keys": 1e999}"#,
+        "the configuration is not valid JSON: number out of range at line 1, column 18",
+    ),
+    ("[]", "the configuration: must be an object, not []"),
+    ("null", "the configuration: must be an object, not null"),
+    (
+        r#"{"version": 2}"#,
+        "version: must be 1, the only version there is, not 2",
+    ),
+    (
+        r#"{"version": "1"}"#,
+        "version: must be 1, the only version there is, not \"1\"",
+    ),
+    (
+        r#"{"max_keys": 0}"#,
+        "max_keys: must be a whole number from 1 to 4096, not 0",
+    ),
+    (
+        r#"{"max_keys": 4097}"#,
+        "max_keys: must be a whole number from 1 to 4096, not 4097",
+    ),
+    (
+        r#"{"max_keys": null}"#,
+        "max_keys: must be a whole number from 1 to 4096, not null",
+    ),
+    (
+        r#"{"max_keys": 18446744073709551617}"#,
+        "max_keys: must be a whole number from 1 to 4096, not 1.8446744073709552e+19",
+    ),
+    (
+        r#"{"max_keys": 4294967297}"#,
+        "max_keys: must be a whole number from 1 to 4096, not 4294967297",
+    ),
+    (
+        r#"{"policy": []}"#,
+        "policy: unknown field, given as []; did you mean \"policies\"?",
+    ),
+    (
+        r#"{"x y": 1}"#,
+        r#"["x y"]: unknown field, given as 1; known are version, max_keys, policies"#,
+    ),
+    (
+        r#"{"max_keys": 1, "max_keys": 2}"#,
+        "max_keys: given more than once, the second time as 2; must be given once",
+    ),
+    (
+        r#"{"policies": {"name": "a"}}"#,
+        r#"policies: must be a list, not {"name":"a"}"#,
+    ),
+    (
+        r#"{"policies": null}"#,
+        "policies: must be a list, not null",
+    ),
+    (
+        r#"{"policies": ["ark"]}"#,
+        r#"policies[0]: must be an object, not "ark""#,
+    ),
+    (
+        r#"{"policies": [{}]}"#,
+        r#"policies[0].name: missing, but required; must be 1 to 40 characters of a-z, 0-9, "_" and "-""#,
+    ),
+    (
+        r#"{"policies": [{"name": "a"}, {"name": "A.b"}]}"#,
+        r#"policies[1].name: must be 1 to 40 characters of a-z, 0-9, "_" and "-", not "A.b""#,
+    ),
+    (
+        r#"{"policies": [{"name": "a"}, {"name": "b"}, {"name": "a"}]}"#,
+        r#"policies[2].name: must be a name of its own (policies[0] has this one), not "a""#,
+    ),
+    (
+        r#"{"policies": [{"name": "a", "name": "b"}]}"#,
+        r#"policies[0].name: given more than once, the second time as "b"; must be given once"#,
+    ),
+    (
+        r#"{"policies": [{"name": 7}]}"#,
+        r#"policies[0].name: must be 1 to 40 characters of a-z, 0-9, "_" and "-", not 7"#,
+    ),
+    (
+        r#"{"policies": [{"name": "0123456789012345678901234567890123456789012345678901234567890123456789"}]}"#,
+        r#"policies[0].name: must be 1 to 40 characters of a-z, 0-9, "_" and "-", not "0123456789012345678901234567890123456789012345678901234567…"#,
+    ),
+];
+
+/// (fields of a policy, the message after `policies[0].`).
+const IN_POLICY: &[(&str, &str)] = &[
+    // Unknown fields, at each level.
+    (
+        r#""max_concurent_calls": 8"#,
+        r#"max_concurent_calls: unknown field, given as 8; did you mean "max_concurrent_calls"?"#,
+    ),
+    (
+        r#""match": {"cluster": ["a"]}"#,
+        r#"match.cluster: unknown field, given as ["a"]; did you mean "clusters"?"#,
+    ),
+    (
+        r#""queue": {"max_wait": 5}"#,
+        r#"queue.max_wait: unknown field, given as 5; did you mean "max_wait_ms"?"#,
+    ),
+    (
+        r#""retry": {"max_attempts": 5}"#,
+        r#"retry.max_attempts: unknown field, given as 5; did you mean "retry_max_attempts"?"#,
+    ),
+    (
+        r#""queue": {"max_waiting": 1, "max_waiting": 2}"#,
+        "queue.max_waiting: given more than once, the second time as 2; must be given once",
+    ),
+    // match
+    (r#""match": []"#, "match: must be an object, not []"),
+    (
+        r#""match": {"clusters": "a"}"#,
+        r#"match.clusters: must be a list, not "a""#,
+    ),
+    (
+        r#""match": {"clusters": []}"#,
+        "match.clusters: must be a list of at least one, or left out, not []",
+    ),
+    (
+        r#""match": {"clusters": ["a", ""]}"#,
+        r#"match.clusters[1]: must be the name of a cluster (not empty), not """#,
+    ),
+    (
+        r#""match": {"hosts": ["https://a.b"]}"#,
+        r#"match.hosts[0]: must be a host or a pattern with "*", without scheme, port or path (letters, digits, ".", "-", "_"; ":" in IPv6 addresses), not "https://a.b""#,
+    ),
+    (
+        r#""match": {"hosts": ["a.b", "a.b:443"]}"#,
+        r#"match.hosts[1]: must be a host or a pattern with "*", without scheme, port or path (letters, digits, ".", "-", "_"; ":" in IPv6 addresses), not "a.b:443""#,
+    ),
+    (
+        r#""match": {"path_prefixes": ["api"]}"#,
+        r#"match.path_prefixes[0]: must be the beginning of a path: "/" first, and no "?", not "api""#,
+    ),
+    (
+        r#""match": {"path_prefixes": ["/api?x"]}"#,
+        r#"match.path_prefixes[0]: must be the beginning of a path: "/" first, and no "?", not "/api?x""#,
+    ),
+    // provider
+    (
+        r#""provider": "olama""#,
+        r#"provider: "olama" is not a known provider; did you mean "ollama"?"#,
+    ),
+    (
+        r#""provider": "ark""#,
+        r#"provider: "ark" is not a known provider; did you mean "volcano-ark"?"#,
+    ),
+    (
+        r#""provider": null"#,
+        "provider: null is not a known provider; known are aimlapi, anthropic, auto, aws-bedrock, \
+         azure-openai, baidu-qianfan, byteplus-modelark, cerebras, cloudflare, cohere, crusoe, \
+         dashscope, databricks, deepseek, dify, digitalocean, elevenlabs, envoy, fireworks, \
+         gemini, generic, github-copilot, github-models, groq, huggingface, ibm-watsonx, \
+         iflytek-spark, kling, kong, litellm, llama-cpp, minimax, mistral, moonshot, nebius, \
+         neuralwatt, new-api, nginx, nvidia-nim, ollama, ollama-cloud, openai, openai-codex, \
+         openrouter, replicate, siliconflow, tencent, tgi, together, vertex, vllm, volcano-ark, \
+         wandb-inference, whisperx, xai, zhipu",
+    ),
+    // key
+    (
+        r#""key": "cluster""#,
+        r#"key: must be a list, not "cluster""#,
+    ),
+    (
+        r#""key": []"#,
+        "key: must be a list of at least one, or left out, not []",
+    ),
+    (
+        r#""key": ["host", "cluster", "host"]"#,
+        r#"key[2]: must be a part that is not in the list already, not "host""#,
+    ),
+    (
+        r#""key": ["hosts"]"#,
+        r#"key[0]: "hosts" is not a known key part; did you mean "host"?"#,
+    ),
+    (
+        r#""key": [{"cookie": "x"}]"#,
+        r#"key[0]: {"cookie":"x"} is not a known key part; known are cluster, host, path_prefix"#,
+    ),
+    // max_concurrent_calls
+    (
+        r#""max_concurrent_calls": 65536"#,
+        "max_concurrent_calls: must be a whole number from 0 to 65535, not 65536",
+    ),
+    (
+        r#""max_concurrent_calls": -1"#,
+        "max_concurrent_calls: must be a whole number from 0 to 65535, not -1",
+    ),
+    (
+        r#""max_concurrent_calls": 1.5"#,
+        "max_concurrent_calls: must be a whole number from 0 to 65535, not 1.5",
+    ),
+    (
+        r#""max_concurrent_calls": "8""#,
+        r#"max_concurrent_calls: must be a whole number from 0 to 65535, not "8""#,
+    ),
+    (
+        r#""max_concurrent_calls": true"#,
+        "max_concurrent_calls: must be a whole number from 0 to 65535, not true",
+    ),
+    (
+        r#""max_concurrent_calls": null"#,
+        "max_concurrent_calls: must be a whole number from 0 to 65535, not null",
+    ),
+    // queue
+    (r#""queue": 5"#, "queue: must be an object, not 5"),
+    (
+        r#""queue": {"max_waiting": 100001}"#,
+        "queue.max_waiting: must be a whole number from 0 to 100000, not 100001",
+    ),
+    (
+        r#""queue": {"max_wait_ms": 3600001}"#,
+        "queue.max_wait_ms: must be a whole number from 0 to 3600000, not 3600001",
+    ),
+    (
+        r#""queue": {"no_wait_header": "a b"}"#,
+        r#"queue.no_wait_header: must be a header name (letters, digits and !#$%&'*+-.^_`|~, not empty), or null, not "a b""#,
+    ),
+    (
+        r#""queue": {"no_wait_header": false}"#,
+        "queue.no_wait_header: must be a header name (letters, digits and !#$%&'*+-.^_`|~, not empty), or null, not false",
+    ),
+    // retry
+    (r#""retry": null"#, "retry: must be an object, not null"),
+    (
+        r#""retry": {"retry_max_attempts": 0}"#,
+        "retry.retry_max_attempts: must be a whole number from 1 to 10, not 0",
+    ),
+    (
+        r#""retry": {"burst_max_attempts": 11}"#,
+        "retry.burst_max_attempts: must be a whole number from 1 to 10, not 11",
+    ),
+    (
+        r#""retry": {"retry_base_delay_ms": 0}"#,
+        "retry.retry_base_delay_ms: must be a whole number from 1 to 3600000, not 0",
+    ),
+    (
+        r#""retry": {"retry_cap_delay_ms": 3600001}"#,
+        "retry.retry_cap_delay_ms: must be a whole number from 1 to 3600000, not 3600001",
+    ),
+    (
+        r#""retry": {"retry_base_delay_ms": 1000, "retry_cap_delay_ms": 1199}"#,
+        "retry.retry_cap_delay_ms: must be at least 1.2 x retry_base_delay_ms (1000), which is 1200, not 1199",
+    ),
+    (
+        r#""retry": {"retry_base_delay_ms": 7000}"#,
+        "retry.retry_cap_delay_ms: must be at least 1.2 x retry_base_delay_ms (7000), which is 8400, not 8000 (the default)",
+    ),
+    (
+        r#""retry": {"burst_retry_cap_delay_ms": 5000}"#,
+        "retry.burst_retry_cap_delay_ms: must be at least 1.2 x burst_retry_base_delay_ms (5000), which is 6000, not 5000",
+    ),
+    (
+        r#""retry": {"retry_base_delay_ms": 3000001, "retry_cap_delay_ms": 3600000}"#,
+        "retry.retry_cap_delay_ms: must be at least 1.2 x retry_base_delay_ms (3000001), which is 3600002, not 3600000",
+    ),
+    (
+        r#""retry": {"retry_after_cap_ms": 3600001}"#,
+        "retry.retry_after_cap_ms: must be a whole number from 0 to 3600000, not 3600001",
+    ),
+    (
+        r#""retry": {"budget_ms": -5}"#,
+        "retry.budget_ms: must be a whole number from 0 to 3600000, not -5",
+    ),
+    // patience_header
+    (
+        r#""patience_header": ":path""#,
+        r#"patience_header: must be a header name (letters, digits and !#$%&'*+-.^_`|~, not empty), not ":path""#,
+    ),
+    (
+        r#""patience_header": null"#,
+        "patience_header: must be a header name (letters, digits and !#$%&'*+-.^_`|~, not empty), not null",
+    ),
+    // Not built yet.
+    (
+        r#""rate": {"requests_per_minute": 600}"#,
+        r#"rate: {"requests_per_minute":600} is not built yet; leave the field out"#,
+    ),
+    (
+        r#""ramp": {"mode": "learn"}"#,
+        r#"ramp.mode: "learn" is not built yet; leave the ramp out or use {"mode":"off"}"#,
+    ),
+    (
+        r#""ramp": {"initial_per_second": 2, "growth_percent": 50, "every_ms": 10000}"#,
+        r#"ramp: {"initial_per_second":2,"growth_percent":50,"every_ms":1000… is not built yet; leave the ramp out or use {"mode":"off"}"#,
+    ),
+    (
+        r#""ramp": {"mode": "off", "every_ms": 1}"#,
+        r#"ramp: {"mode":"off","every_ms":1} is not built yet; leave the ramp out or use {"mode":"off"}"#,
+    ),
+    (
+        r#""ramp": {"mode": "of"}"#,
+        r#"ramp.mode: "of" is not a known mode; did you mean "off"?"#,
+    ),
+    (r#""ramp": null"#, "ramp: must be an object, not null"),
+    (
+        r#""mode": "shadow""#,
+        r#"mode: "shadow" is not built yet; use "enforce""#,
+    ),
+    (
+        r#""mode": "enforced""#,
+        r#"mode: "enforced" is not a known mode; did you mean "enforce"?"#,
+    ),
+    (
+        r#""classify": {"map_200": true}"#,
+        r#"classify: {"map_200":true} is not built yet; leave the field out"#,
+    ),
+    (
+        r#""key": ["cluster", "credential"]"#,
+        r#"key[1]: "credential" is not built yet; use "cluster", "host" or "path_prefix""#,
+    ),
+    (
+        r#""key": [{"header": "x-model"}]"#,
+        r#"key[0]: {"header":"x-model"} is not built yet; use "cluster", "host" or "path_prefix""#,
+    ),
+    (
+        r#""key": [{"credential": "x-api-key"}]"#,
+        r#"key[0]: {"credential":"x-api-key"} is not built yet; use "cluster", "host" or "path_prefix""#,
+    ),
+    (
+        r#""queue": {"priority_header": "x-p"}"#,
+        r#"queue.priority_header: "x-p" is not built yet; leave the field out"#,
+    ),
+    (
+        r#""queue": {"fair_by": "credential"}"#,
+        r#"queue.fair_by: "credential" is not built yet; leave the field out"#,
+    ),
+    (
+        r#""queue": {"weights": {"a": 1}}"#,
+        r#"queue.weights: {"a":1} is not built yet; leave the field out"#,
+    ),
+];
+
+#[test]
+fn every_rule_has_its_message() {
+    for (json, message) in WHOLE {
+        assert_eq!(refusal(json).to_string(), *message, "{json}");
+    }
+    for (fields, message) in IN_POLICY {
+        let json = format!(r#"{{"policies": [{{"name": "a", {fields}}}]}}"#);
+        let message = format!("policies[0].{message}");
+        assert_eq!(refusal(&json).to_string(), message, "{json}");
+    }
+}
+
+#[test]
+fn bytes_that_are_not_utf8_are_not_json() {
+    let error = Config::parse(b"{\"\xff\": 1}").unwrap_err();
+    assert!(
+        matches!(error, ConfigError::Json { line: 1, .. }),
+        "{error}"
+    );
+}
+
+#[test]
+fn nesting_is_bounded() {
+    let error = refusal(&"[".repeat(100_000));
+    assert_eq!(
+        error.to_string(),
+        "the configuration is not valid JSON: recursion limit exceeded at line 1, column 128"
+    );
+}
+
+#[test]
+fn the_documented_example_parses() {
+    let config = Config::parse(include_bytes!("data/config/example.json")).unwrap();
+    let [policy] = config.policies() else {
+        panic!("{config:?}");
+    };
+    assert_eq!(config.max_keys(), 1024);
+    assert_eq!(policy.name(), "ark");
+    assert_eq!(policy.provider().name(), "volcano-ark");
+    assert_eq!(policy.max_concurrent_calls().map(u32::from), Some(8));
+    assert_defaults(policy);
+    let taken = |host: &[u8], path: &[u8]| {
+        let facts = Facts {
+            cluster: b"ark",
+            host,
+            path,
+        };
+        config.policy_for(&facts).is_some()
+    };
+    assert!(taken(b"ark.cn-beijing.volces.com:443", b"/api/v3/chat?a"));
+    assert!(!taken(b"ark.cn-beijing.volces.com:443", b"/v3"));
+    assert!(!taken(b"volces.com", b"/api/v3"));
+}
+
+#[test]
+fn nothing_at_all_is_one_policy_of_defaults() {
+    for json in ["", " \n", "{}", r#"{"version": 1}"#, r#"{"version": 1.0}"#] {
+        let config = Config::parse(json.as_bytes()).unwrap();
+        let [policy] = config.policies() else {
+            panic!("{config:?}");
+        };
+        assert_eq!(config.max_keys(), 1024);
+        assert_eq!(policy.name(), "default");
+        assert_eq!(policy.provider().name(), "auto");
+        assert_eq!(policy.max_concurrent_calls(), None);
+        assert_defaults(policy);
+        assert!(config.policy_for(&Facts::default()).is_some());
+    }
+}
+
+#[test]
+fn no_policies_is_a_configuration() {
+    let config = Config::parse(br#"{"policies": []}"#).unwrap();
+    assert!(config.policies().is_empty());
+    assert_eq!(config.policy_for(&Facts::default()), None);
+}
+
+#[test]
+fn bounds_are_inside() {
+    let right = [
+        r#""max_concurrent_calls": 65535, "name": "0123456789012345678901234567890123456789""#,
+        r#""name": "a", "queue": {"max_waiting": 100000, "max_wait_ms": 3600000}"#,
+        r#""name": "a", "queue": {"max_waiting": 0, "max_wait_ms": 0}"#,
+        r#""name": "a", "retry": {"retry_max_attempts": 1, "burst_max_attempts": 10}"#,
+        r#""name": "a", "retry": {"retry_base_delay_ms": 1, "retry_cap_delay_ms": 2}"#,
+        r#""name": "a", "retry": {"retry_base_delay_ms": 3e6, "retry_cap_delay_ms": 3600000.0}"#,
+        r#""name": "a", "retry": {"retry_after_cap_ms": 0, "budget_ms": 3600000}"#,
+        r#""name": "a", "mode": "enforce", "ramp": {"mode": "off"}, "match": {}"#,
+        r#""name": "a", "key": ["path_prefix", "host", "cluster"]"#,
+    ];
+    for fields in right {
+        policy(fields);
+    }
+    for max_keys in [1, 4096] {
+        let json = format!(r#"{{"max_keys": {max_keys}}}"#);
+        assert_eq!(Config::parse(json.as_bytes()).unwrap().max_keys(), max_keys);
+    }
+}
+
+#[test]
+fn the_cap_is_the_profiles_unless_given() {
+    let table = [
+        (r#""provider": "ollama""#, Some(1)),
+        (r#""provider": "llama-cpp""#, Some(2)),
+        (r#""provider": "whisperx""#, Some(1)),
+        (r#""provider": "ollama-cloud""#, None),
+        (r#""provider": "auto""#, None),
+        (
+            r#""provider": "ollama", "max_concurrent_calls": 4"#,
+            Some(4),
+        ),
+        (r#""provider": "ollama", "max_concurrent_calls": 0"#, None),
+    ];
+    for (fields, cap) in table {
+        let policy = policy(&format!(r#""name": "a", {fields}"#));
+        assert_eq!(
+            policy.max_concurrent_calls().map(u32::from),
+            cap,
+            "{fields}"
+        );
+    }
+}
+
+#[test]
+fn header_names_are_lowered_and_null_is_none() {
+    let policy = policy(
+        r#""name": "a", "patience_header": "X-Patience", "queue": {"no_wait_header": null}"#,
+    );
+    assert_eq!(policy.patience_header().unwrap().as_str(), "x-patience");
+    assert_eq!(policy.queue().no_wait_header(), None);
+}
+
+fn assert_defaults(policy: &Policy) {
+    assert_eq!(policy.key(), [KeyPart::Cluster]);
+    assert_eq!(policy.patience_header(), None);
+    let queue = policy.queue();
+    assert_eq!(queue.max_waiting(), 1000);
+    assert_eq!(queue.max_wait(), Duration::from_secs(60));
+    assert_eq!(queue.no_wait_header().unwrap().as_str(), "x-weir-no-wait");
+    let retry = policy.retry();
+    assert_eq!(Some(retry.max_attempts()), Attempts::new(3));
+    assert_eq!(Some(retry.burst_max_attempts()), Attempts::new(2));
+    assert_eq!(Some(retry.window()), Window::from_millis(1000, 8000));
+    assert_eq!(
+        Some(retry.burst_window()),
+        Window::from_millis(5000, 15_000)
+    );
+    assert_eq!(retry.retry_after_cap(), Duration::from_secs(600));
+    assert_eq!(retry.budget(), Duration::from_secs(120));
+}
+
+fn policy(fields: &str) -> Policy {
+    let json = format!(r#"{{"policies": [{{{fields}}}]}}"#);
+    let config = Config::parse(json.as_bytes());
+    config
+        .unwrap_or_else(|error| panic!("{json}: {error}"))
+        .policies()[0]
+        .clone()
+}
+
+fn refusal(json: &str) -> ConfigError {
+    match Config::parse(json.as_bytes()) {
+        Err(error) => error,
+        Ok(config) => panic!("{json} was accepted as {config:?}"),
+    }
+}
