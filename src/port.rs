@@ -47,6 +47,8 @@ pub enum Level {
     Info,
     /// Something that somebody should change.
     Warn,
+    /// Something that does not work.
+    Error,
 }
 
 /// The kind of a metric.

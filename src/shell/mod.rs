@@ -1,1 +1,17 @@
+//! The port over proxy-wasm. It turns callbacks into calls of the core and carries out what comes
+//! back; it decides nothing.
 
+mod host;
+mod root;
+mod stream;
+mod vm;
+#[allow(unsafe_code)] // The two WASI imports, and the start symbol below.
+mod wasi;
+
+#[allow(unsafe_code)]
+mod start {
+    proxy_wasm::main! {{
+        proxy_wasm::set_log_level(proxy_wasm::types::LogLevel::Info);
+        proxy_wasm::set_root_context(|_| Box::new(super::root::Root::new()));
+    }}
+}

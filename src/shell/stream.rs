@@ -1,0 +1,261 @@
+//! A stream: a call at the gate half, or an attempt at the attempt half.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use proxy_wasm::traits::{Context, HttpContext};
+use proxy_wasm::types::Action;
+
+use super::host::Map;
+use super::vm::Vm;
+use crate::core::answer::Edit;
+use crate::core::call::arrive::{Arrived, Marked, Request};
+use crate::core::call::attempt::{Begin, Next};
+use crate::core::call::{Headers, StreamId};
+use crate::core::config::Config;
+
+/// Where the gate half leaves the call's reference for the attempt half.
+const REFERENCE: &str = "weir.call";
+
+pub(super) struct Stream {
+    id: StreamId,
+    vm: Rc<Vm>,
+    config: Rc<Config>,
+    pace: Rc<Cell<Duration>>,
+    half: Half,
+    /// How much of the answer's body the host keeps back.
+    kept: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Half {
+    Unknown,
+    Gate,
+    Attempt,
+}
+
+impl Stream {
+    pub(super) fn new(
+        id: StreamId,
+        vm: Rc<Vm>,
+        config: Rc<Config>,
+        pace: Rc<Cell<Duration>>,
+    ) -> Stream {
+        Stream {
+            id,
+            vm,
+            config,
+            pace,
+            half: Half::Unknown,
+            kept: 0,
+        }
+    }
+
+    fn arrive(&self, request: &Request<'_>) -> Action {
+        let host = &self.vm.host;
+        let arrived = self
+            .vm
+            .ask(|worker, host, now| worker.arrive(host, now, self.id, request, &self.config));
+        let mark = |marked: Marked| {
+            host.edit(Map::Request, &marked.edits);
+            host.leave(REFERENCE, &marked.reference);
+        };
+        match arrived {
+            None | Some(Arrived::Untouched) => Action::Continue,
+            Some(Arrived::Start(marked)) => {
+                mark(marked);
+                Action::Continue
+            }
+            Some(Arrived::Wait(marked)) => {
+                mark(marked);
+                Action::Pause
+            }
+            Some(Arrived::Refuse(reply)) => {
+                host.reply(&reply);
+                Action::Pause
+            }
+        }
+    }
+
+    fn begin_attempt(&self, request: &Request<'_>, number: u64, request_complete: bool) -> Action {
+        let host = &self.vm.host;
+        let reference = host.property(&[REFERENCE]);
+        let begin = Begin {
+            number: u32::try_from(number).unwrap_or(u32::MAX),
+            reference: reference.as_deref(),
+            route_timeout: request
+                .header("x-envoy-expected-rq-timeout-ms")
+                .and_then(|value| std::str::from_utf8(value).ok()?.parse().ok())
+                .map(Duration::from_millis),
+            request_complete,
+        };
+        let new = self.vm.ask(|worker, host, now| {
+            worker.begin_attempt(host, now, self.id, begin, request, &self.config)
+        });
+        if let Some(Some(reference)) = new {
+            host.leave(REFERENCE, &reference);
+        }
+        Action::Continue
+    }
+
+    fn begin_answer(&self, headers: Headers, is_whole: bool) -> Action {
+        let status = status_of(&headers);
+        let next = self.vm.ask(|worker, host, now| {
+            worker.begin_answer(host, now, self.id, status, headers, is_whole)
+        });
+        self.follow(next)
+    }
+
+    fn read_answer(&self, size: usize, is_end: bool) -> Action {
+        let next = self.vm.ask(|worker, host, now| {
+            worker.read_answer(host, now, self.id, size, is_end, |from, at_most| {
+                host.answer_body(from, at_most)
+            })
+        });
+        self.follow(next)
+    }
+
+    fn follow(&self, next: Option<Next>) -> Action {
+        match next {
+            Some(Next::Pause) => Action::Pause,
+            Some(Next::Pass(edits)) => {
+                self.edit_answer(&edits);
+                Action::Continue
+            }
+            None => Action::Continue,
+        }
+    }
+
+    fn answer(&self, headers: &Headers) {
+        let status = status_of(headers);
+        let via_upstream = self
+            .vm
+            .host
+            .property(&["response", "code_details"])
+            .is_some_and(|details| details == b"via_upstream");
+        let edits = self.vm.ask(|worker, host, now| {
+            worker.answer(host, now, self.id, status, headers, via_upstream)
+        });
+        self.edit_answer(&edits.unwrap_or_default());
+    }
+
+    fn edit_answer(&self, edits: &[Edit]) {
+        if !edits.is_empty() {
+            self.vm.host.edit(Map::Response, edits);
+        }
+    }
+}
+
+impl Context for Stream {
+    fn on_done(&mut self) -> bool {
+        self.vm.ask(|worker, host, now| match self.half {
+            Half::Gate => worker.end(host, now, self.id),
+            Half::Attempt => worker.end_attempt(host, now, self.id),
+            Half::Unknown => {}
+        });
+        self.vm.keep_pace(&self.pace);
+        true
+    }
+}
+
+impl HttpContext for Stream {
+    fn on_http_request_headers(&mut self, _: usize, end_of_stream: bool) -> Action {
+        let host = &self.vm.host;
+        let number = host
+            .number(&["upstream", "request_attempt_count"])
+            .unwrap_or(0);
+        let headers = host.headers(Map::Request);
+        let cluster = host.property(&["xds", "cluster_name"]).unwrap_or_default();
+        let request = Request {
+            cluster: &cluster,
+            connection: host.number(&["connection", "id"]).unwrap_or(0),
+            headers: &headers,
+        };
+        let action = if number == 0 {
+            self.half = Half::Gate;
+            self.arrive(&request)
+        } else {
+            self.half = Half::Attempt;
+            self.begin_attempt(&request, number, end_of_stream)
+        };
+        self.vm.keep_pace(&self.pace);
+        action
+    }
+
+    fn on_http_request_body(&mut self, _: usize, end_of_stream: bool) -> Action {
+        if self.half == Half::Attempt && end_of_stream {
+            self.vm.ask(|worker, _, _| worker.complete_request(self.id));
+        }
+        Action::Continue
+    }
+
+    fn on_http_request_trailers(&mut self, _: usize) -> Action {
+        if self.half == Half::Attempt {
+            self.vm.ask(|worker, _, _| worker.complete_request(self.id));
+        }
+        Action::Continue
+    }
+
+    fn on_http_response_headers(&mut self, _: usize, end_of_stream: bool) -> Action {
+        let headers = self.vm.host.headers(Map::Response);
+        let action = match self.half {
+            Half::Attempt => self.begin_answer(headers, end_of_stream),
+            Half::Gate => {
+                self.answer(&headers);
+                if end_of_stream {
+                    self.end_answer();
+                }
+                Action::Continue
+            }
+            Half::Unknown => Action::Continue,
+        };
+        self.vm.keep_pace(&self.pace);
+        action
+    }
+
+    fn on_http_response_body(&mut self, size: usize, end_of_stream: bool) -> Action {
+        self.kept = size;
+        let action = match self.half {
+            Half::Attempt => self.read_answer(size, end_of_stream),
+            Half::Gate | Half::Unknown => {
+                if end_of_stream {
+                    self.end_answer();
+                }
+                Action::Continue
+            }
+        };
+        self.vm.keep_pace(&self.pace);
+        action
+    }
+
+    fn on_http_response_trailers(&mut self, _: usize) -> Action {
+        let action = match self.half {
+            Half::Attempt => self.read_answer(self.kept, true),
+            Half::Gate | Half::Unknown => {
+                self.end_answer();
+                Action::Continue
+            }
+        };
+        self.vm.keep_pace(&self.pace);
+        action
+    }
+}
+
+impl Stream {
+    fn end_answer(&self) {
+        if self.half == Half::Gate {
+            self.vm
+                .ask(|worker, host, now| worker.end_answer(host, now, self.id));
+        }
+    }
+}
+
+/// The status of an answer; 0 if it has none that can be read.
+fn status_of(headers: &Headers) -> u16 {
+    headers
+        .iter()
+        .find(|(name, _)| name == b":status")
+        .and_then(|(_, value)| std::str::from_utf8(value).ok()?.parse().ok())
+        .unwrap_or(0)
+}
