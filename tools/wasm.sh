@@ -107,7 +107,7 @@ use_toolchain() {
     esac
     export CARGO_TARGET_DIR=$target_dir
     # The test runner of .cargo/config.toml and, where the machine has none, its Node.
-    export PATH=$here/.tools/wasm-bindgen/bin:$PATH:$here/.tools/bin
+    export PATH=$here/.tools/wasm-bindgen/bin:$here/.tools/bin:$PATH
 }
 
 run_cargo() {
