@@ -29,8 +29,10 @@ envoy() {
     fi
     [ -x "$program" ] || fail "ENVOY names '$program', which is no program"
     local answer
-    answer=$("$program" --version 2>&1) || fail "'$program' does not run: $answer"
-    echo "envoy: $program ($(echo "$answer" | grep -oE '[0-9]+\.[0-9]+\.[0-9]+' | head -n 1))"
+    answer=$("$program" --version 2>&1) && grep -q 'envoy.*version' <<<"$answer" ||
+        fail "'$program' does not run: $(head -n 1 <<<"$answer")"
+    # Its answer names the commit and the build as well.
+    echo "envoy: $program ($(grep -oE '[0-9]+\.[0-9]+\.[0-9]+' <<<"$answer" | head -n 1))"
 }
 
 node() {

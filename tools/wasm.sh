@@ -29,7 +29,7 @@ main() {
 setup() {
     local choice=${WASM_TOOLCHAIN:-$(remembered)}
     case $choice in
-        rustup) setup_rustup || fail "rustup cannot provide $target; WASM_TOOLCHAIN=debian builds it from source" ;;
+        rustup) setup_rustup || fail "no $target from rustup; WASM_TOOLCHAIN=debian builds it from source" ;;
         debian) setup_debian ;;
         '')
             if setup_rustup; then choice=rustup; else choice=debian; setup_debian; fi ;;
@@ -43,7 +43,10 @@ setup() {
 setup_rustup() {
     can_compile && return
     command -v rustup >/dev/null || return 1
-    rustup target add "$target" && can_compile
+    local log
+    log=$(rustup target add "$target" 2>&1) && can_compile && return
+    echo "wasm target: rustup cannot provide it: $(grep -m 1 '^error' <<<"$log" || echo "no linked module")" >&2
+    return 1
 }
 
 # Says whether the compiler on PATH makes a linked module, the standard library included.
