@@ -137,6 +137,15 @@ impl Drop for InFlight {
     }
 }
 
+/// The answers of all, in the order of the calls.
+pub(crate) async fn answers(calls: Vec<InFlight>) -> Vec<Answer> {
+    let mut all = Vec::with_capacity(calls.len());
+    for call in calls {
+        all.push(call.answer().await);
+    }
+    all
+}
+
 /// An answer whose body is still coming; the client goes away when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Open {
@@ -246,6 +255,11 @@ impl Conn {
             all.push(Self::h1(to).await.expect("an open listener"));
         }
         all
+    }
+
+    /// One call in the background; the connection closes after it.
+    pub(crate) fn start(mut self, call: Call) -> InFlight {
+        InFlight(tokio::spawn(async move { self.send(call).await }))
     }
 
     /// One call; the connection stays open.

@@ -21,7 +21,7 @@ pub(crate) mod stats;
 pub(crate) mod weir;
 
 pub(crate) use bootstrap::Bootstrap;
-pub(crate) use client::{Answer, Call, Conn};
+pub(crate) use client::{Answer, Call, Conn, answers};
 pub(crate) use envoy::Envoy;
 pub(crate) use gate::Gate;
 pub(crate) use provider::{Provider, Seen};

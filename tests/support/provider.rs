@@ -97,6 +97,13 @@ impl Provider {
             .await;
     }
 
+    /// Waits until a request with this `x-id` has come.
+    pub(crate) async fn wait_id(&self, id: &str) {
+        self.ledger
+            .wait(id, |l| l.seen().iter().any(|s| s.id == id))
+            .await;
+    }
+
     /// Waits until `n` run at once.
     pub(crate) async fn wait_running(&self, n: usize) {
         self.ledger
@@ -158,7 +165,7 @@ async fn answer(
     }
     let mut response = Response::builder().status(reply.status);
     for (name, value) in &reply.headers {
-        response = response.header(name, value);
+        response = response.header(name, value.as_slice());
     }
     let body = match reply.body {
         Payload::Reset => return Err(Broken),

@@ -9,7 +9,7 @@ use super::gate::Gate;
 #[derive(Clone, Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
-    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) headers: Vec<(String, Vec<u8>)>,
     /// Passed before anything is sent.
     pub(crate) before: Option<Gate>,
     pub(crate) body: Payload,
@@ -138,8 +138,8 @@ impl Reply {
         }
     }
 
-    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
-        self.headers.push((name.into(), value.into()));
+    pub(crate) fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
+        self.headers.push((name.into(), value.as_ref().to_owned()));
         self
     }
 
