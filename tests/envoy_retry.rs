@@ -224,46 +224,6 @@ async fn a_used_up_quota_is_not_retried() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_refusal_without_a_body_is_retried() {
-    for refusal in [Reply::new(429, ""), Reply::new(503, "")] {
-        let provider = refusing_once(refusal).await;
-        let envoy = weir(&provider).await;
-        let answer = Call::chat("e").send(envoy.addr).await;
-        assert_eq!(
-            (answer.status, answer.header("x-weir-attempts")),
-            (200, Some("2"))
-        );
-        envoy.assert_idle().await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_refusal_whose_body_never_ends_or_is_huge_is_retried() {
-    let huge = Reply::new(429, vec![b' '; 10 << 20]);
-    for refusal in [Reply::burst().endless(), huge] {
-        let provider = refusing_once(refusal).await;
-        let envoy = weir(&provider).await;
-        let answer = Call::chat("e").send(envoy.addr).await;
-        assert_eq!(
-            (answer.status, answer.header("x-weir-attempts")),
-            (200, Some("2"))
-        );
-        envoy.assert_idle().await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_huge_final_refusal_reaches_the_client_whole() {
-    let provider = Provider::start(|_| Reply::new(429, vec![b'.'; 10 << 20])).await;
-    let once = json!({"retry": {"retry_max_attempts": 1, "burst_max_attempts": 1}});
-    let envoy = Envoy::start(&Bootstrap::new(provider.addr, &policy(once))).await;
-    let answer = Call::chat("h").send(envoy.addr).await;
-    assert_eq!((answer.status, answer.body.len()), (429, 10 << 20));
-    assert_eq!(provider.count(), 1);
-    envoy.assert_idle().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_held_call_gives_its_slot_to_the_next_one() {
     let provider = Provider::start(|seen| match (seen.id.as_str(), seen.attempt) {
         ("held", 1) => Reply::rate(),

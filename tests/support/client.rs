@@ -5,27 +5,26 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
+use hyper::Response;
 use hyper::body::Incoming;
-use hyper::client::conn::{http1, http2};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
-use hyper::{Request, Response};
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
+use super::conn::Conn;
+
 /// Longer than any call of a healthy test.
-const PATIENCE: Duration = Duration::from_secs(40);
+pub(super) const PATIENCE: Duration = Duration::from_secs(40);
 
 /// One request to come.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
-    method: &'static str,
-    path: String,
-    headers: HeaderMap,
-    body: Bytes,
-    h2: bool,
+    pub(super) method: &'static str,
+    pub(super) path: String,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+    pub(super) h2: bool,
 }
 
 impl Call {
@@ -101,11 +100,7 @@ impl Call {
             Conn::h1(to).await?
         };
         let response = conn.request(self).await?;
-        Ok(Open {
-            response,
-            chunks: vec![],
-            _conn: Some(conn),
-        })
+        Ok(Open::new(response, Some(conn)))
     }
 
     /// Sends in the background.
@@ -116,7 +111,7 @@ impl Call {
 
 /// A call in the background; goes away when dropped.
 #[derive(Debug)]
-pub(crate) struct InFlight(JoinHandle<Answer>);
+pub(crate) struct InFlight(pub(super) JoinHandle<Answer>);
 
 impl InFlight {
     pub(crate) async fn answer(mut self) -> Answer {
@@ -155,6 +150,14 @@ pub(crate) struct Open {
 }
 
 impl Open {
+    pub(super) fn new(response: Response<Incoming>, conn: Option<Conn>) -> Self {
+        Self {
+            response,
+            chunks: vec![],
+            _conn: conn,
+        }
+    }
+
     pub(crate) fn status(&self) -> u16 {
         self.response.status().as_u16()
     }
@@ -170,7 +173,7 @@ impl Open {
         }
     }
 
-    async fn rest(mut self) -> Result<Answer, hyper::Error> {
+    pub(super) async fn rest(mut self) -> Result<Answer, hyper::Error> {
         while let Some(frame) = self.response.body_mut().frame().await {
             if let Ok(data) = frame?.into_data() {
                 self.chunks.push((Instant::now(), data));
@@ -213,110 +216,4 @@ impl Answer {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|e| panic!("no JSON ({e}): {} {}", self.status, self.text()))
     }
-}
-
-/// A connection that stays open between calls; closes when dropped.
-#[derive(Debug)]
-pub(crate) struct Conn {
-    sender: Sender,
-    driver: JoinHandle<()>,
-}
-
-#[derive(Debug)]
-enum Sender {
-    H1(http1::SendRequest<Full<Bytes>>),
-    H2(http2::SendRequest<Full<Bytes>>),
-}
-
-impl Conn {
-    pub(crate) async fn h1(to: SocketAddr) -> Result<Self, hyper::Error> {
-        let (sender, conn) = http1::handshake(TokioIo::new(connect(to).await)).await?;
-        let driver = tokio::spawn(async { drop(conn.await) });
-        Ok(Self {
-            sender: Sender::H1(sender),
-            driver,
-        })
-    }
-
-    pub(crate) async fn h2(to: SocketAddr) -> Result<Self, hyper::Error> {
-        let io = TokioIo::new(connect(to).await);
-        let (sender, conn) = http2::handshake(TokioExecutor::new(), io).await?;
-        let driver = tokio::spawn(async { drop(conn.await) });
-        Ok(Self {
-            sender: Sender::H2(sender),
-            driver,
-        })
-    }
-
-    /// `n` open connections.
-    pub(crate) async fn many(to: SocketAddr, n: usize) -> Vec<Self> {
-        let mut all = Vec::with_capacity(n);
-        for _ in 0..n {
-            all.push(Self::h1(to).await.expect("an open listener"));
-        }
-        all
-    }
-
-    /// One call in the background; the connection closes after it.
-    pub(crate) fn start(mut self, call: Call) -> InFlight {
-        InFlight(tokio::spawn(async move { self.send(call).await }))
-    }
-
-    /// One call; the connection stays open.
-    pub(crate) async fn send(&mut self, call: Call) -> Answer {
-        let answer = async {
-            let response = self.request(call).await?;
-            Open {
-                response,
-                chunks: vec![],
-                _conn: None,
-            }
-            .rest()
-            .await
-        };
-        timeout(PATIENCE, answer)
-            .await
-            .expect("an answer in time")
-            .expect("an answer")
-    }
-
-    async fn request(&mut self, call: Call) -> Result<Response<Incoming>, hyper::Error> {
-        let uri = if call.h2 {
-            format!("http://api.test{}", call.path)
-        } else {
-            call.path
-        };
-        let mut request = Request::builder().method(call.method).uri(uri);
-        if !call.h2 && !call.headers.contains_key("host") {
-            request = request.header("host", "api.test");
-        }
-        let mut request = request
-            .body(Full::new(call.body))
-            .expect("a well-formed request");
-        request.headers_mut().extend(call.headers);
-        match &mut self.sender {
-            Sender::H1(sender) => {
-                sender.ready().await?;
-                sender.send_request(request).await
-            }
-            Sender::H2(sender) => {
-                sender.ready().await?;
-                sender.send_request(request).await
-            }
-        }
-    }
-}
-
-impl Drop for Conn {
-    fn drop(&mut self) {
-        self.driver.abort();
-    }
-}
-
-async fn connect(to: SocketAddr) -> TcpStream {
-    let stream = TcpStream::connect(to)
-        .await
-        .unwrap_or_else(|e| panic!("no listener at {to}: {e}"));
-    let _ = stream.set_nodelay(true);
-    stream
 }

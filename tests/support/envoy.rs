@@ -22,7 +22,6 @@ pub(crate) struct Envoy {
     /// Where clients go.
     pub(crate) addr: SocketAddr,
     pub(crate) admin: SocketAddr,
-    pub(crate) weir: bool,
     child: Mutex<Child>,
     dir: PathBuf,
 }
@@ -55,7 +54,6 @@ impl Envoy {
         let mut envoy = Self {
             addr: nowhere,
             admin: nowhere,
-            weir: config.uses_weir(),
             child: Mutex::new(child),
             dir,
         };

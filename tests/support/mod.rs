@@ -12,16 +12,21 @@
 
 pub(crate) mod bootstrap;
 pub(crate) mod client;
+pub(crate) mod conn;
 pub(crate) mod envoy;
 pub(crate) mod gate;
+mod outgoing;
+mod parts;
 pub(crate) mod provider;
+mod provider_seen;
 pub(crate) mod raw;
 pub(crate) mod reply;
 pub(crate) mod stats;
 pub(crate) mod weir;
 
 pub(crate) use bootstrap::Bootstrap;
-pub(crate) use client::{Answer, Call, Conn, answers};
+pub(crate) use client::{Answer, Call, answers};
+pub(crate) use conn::Conn;
 pub(crate) use envoy::Envoy;
 pub(crate) use gate::Gate;
 pub(crate) use provider::{Provider, Seen};

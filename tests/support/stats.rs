@@ -10,6 +10,8 @@ use super::envoy::{Envoy, POLL};
 
 /// How long a test waits for a stat before it fails with what was seen instead.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Gauges are written on ticks: an idle reading counts when it lasts over several.
+const QUIET: Duration = Duration::from_millis(100);
 /// What an Envoy or a VM writes when something in it has died.
 const DEATHS: [&str; 5] = [
     "[critical]",
@@ -91,16 +93,17 @@ impl Envoy {
     /// L4 and L14: nothing runs, waits or is held any more, and nothing has died.
     pub(crate) async fn assert_idle(&self) {
         let deadline = Instant::now() + PATIENCE;
-        loop {
+        let mut quiet_since = Instant::now();
+        while quiet_since.elapsed() < QUIET {
             let all = self.stats("wasmcustom.weir.policy.").await;
             let busy: Vec<_> = all
                 .iter()
                 .filter(|(name, v)| is_load(name) && **v != 0)
                 .collect();
-            if busy.is_empty() {
-                break;
+            if !busy.is_empty() {
+                assert!(Instant::now() < deadline, "left behind: {busy:?}");
+                quiet_since = Instant::now();
             }
-            assert!(Instant::now() < deadline, "left behind: {busy:?}");
             sleep(POLL).await;
         }
         self.assert_alive().await;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::bootstrap::merge;
+use super::parts::merge;
 
 /// One policy called `default` that caps nothing and waits only milliseconds before a retry.
 /// `patch` is merged into the policy.
