@@ -6,7 +6,8 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use super::names::HeaderName;
-use super::policy::{Attempts, KeyPart, Matcher, Policy, Queue, Retry, Window};
+use super::policy::{KeyPart, Matcher, Policy, Queue};
+use super::retry::{Attempts, Retry, Window};
 use crate::core::fnv::fnv64;
 
 impl Policy {

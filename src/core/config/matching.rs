@@ -1,7 +1,8 @@
 //! Which policy a call falls under, and which gate of that policy.
 
 use super::Config;
-use super::pattern::{Host, PathPrefix};
+use super::host::Host;
+use super::pattern::PathPrefix;
 use super::policy::{KeyPart, Matcher, Policy};
 
 /// What is known of a call when its request headers arrive; as received, nothing is trusted.

@@ -6,6 +6,7 @@
 mod canonical;
 mod cursor;
 mod error;
+mod host;
 mod json;
 mod matching;
 mod names;
@@ -14,14 +15,19 @@ mod pattern;
 mod policy;
 mod providers;
 mod read;
+mod retry;
+mod unbuilt;
+mod values;
 
 pub use error::{ConfigError, Rule};
+pub use host::Host;
 pub use matching::Facts;
 pub use names::{HeaderName, PolicyName};
 pub use nearest::Nearest;
-pub use pattern::{Host, HostPattern, PathPrefix};
-pub use policy::{Attempts, KeyPart, Matcher, Policy, Queue, Retry, Window};
+pub use pattern::{HostPattern, PathPrefix};
+pub use policy::{KeyPart, Matcher, Policy, Queue};
 pub use providers::{NAMES as PROVIDER_NAMES, Provider};
+pub use retry::{Attempts, Retry, Window};
 
 use cursor::At;
 use json::Json;

@@ -112,6 +112,21 @@ fn what_means_the_same_hashes_the_same() {
 }
 
 #[test]
+fn neighbours_do_not_run_together_in_the_hash() {
+    let hash = |matcher: &str| {
+        let json = format!(r#"{{"policies":[{{"name":"a","match":{matcher}}}]}}"#);
+        Config::parse(json.as_bytes()).unwrap().hash()
+    };
+    let differ = [
+        (r#"{"clusters":["/v"]}"#, r#"{"path_prefixes":["/v"]}"#),
+        (r#"{"clusters":["ab","c"]}"#, r#"{"clusters":["a","bc"]}"#),
+    ];
+    for (left, right) in differ {
+        assert_ne!(hash(left), hash(right), "{left} {right}");
+    }
+}
+
+#[test]
 fn limits_have_a_hash_of_their_own() {
     let limits = |policy: &str| {
         let json = format!(r#"{{"policies":[{{"name":"a",{policy}}}]}}"#);

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
-use std::time::Duration;
 
 use super::cursor::{At, Fields};
 use super::names::{HeaderName, PolicyName};
 use super::pattern::{HostPattern, PathPrefix};
-use super::policy::{Attempts, KeyPart, Matcher, Policy, Queue, Retry, Window};
+use super::policy::{KeyPart, Matcher, Policy, Queue};
 use super::providers::{self, Provider};
+use super::retry::Retry;
+use super::unbuilt;
+use super::values::{attempts, millis, parsed, parsed_list, window};
 use super::{ConfigError, Rule};
 
 /// The whole configuration: `max_keys` and the policies.
@@ -76,7 +78,7 @@ fn policy(fields: &Fields<'_>) -> Result<Policy, ConfigError> {
     let default = default_policy();
     let name = fields.required("name", Rule::PolicyName)?;
     let name = parsed(&name, Rule::PolicyName, PolicyName::parse)?;
-    refuse_unbuilt(fields)?;
+    unbuilt::refuse(fields)?;
     let provider = match fields.optional("provider") {
         None => default.provider,
         Some(at) => provider(&at)?,
@@ -109,53 +111,6 @@ fn policy(fields: &Fields<'_>) -> Result<Policy, ConfigError> {
             Some(at) => Some(parsed(&at, Rule::HeaderName, HeaderName::parse)?),
         },
     })
-}
-
-fn refuse_unbuilt(fields: &Fields<'_>) -> Result<(), ConfigError> {
-    if let Some(mode) = fields.optional("mode") {
-        match mode.text(Rule::Text) {
-            Ok("enforce") => {}
-            Ok("shadow") => return Err(mode.not_built("use \"enforce\"")),
-            _ => return Err(mode.unknown("mode", &["enforce", "shadow"])),
-        }
-    }
-    if let Some(ramp) = fields.optional("ramp") {
-        refuse_ramp(&ramp)?;
-    }
-    leave_out(fields, &["rate", "classify"])
-}
-
-fn refuse_ramp(at: &At<'_>) -> Result<(), ConfigError> {
-    let instead = "leave the ramp out or use {\"mode\":\"off\"}";
-    let fields = at.object(RAMP)?;
-    match fields.optional("mode") {
-        None => return Err(at.not_built(instead)),
-        Some(mode) => match mode.text(Rule::Text) {
-            Ok("off") => {}
-            Ok("learn") => return Err(mode.not_built(instead)),
-            _ => return Err(mode.unknown("mode", &["learn", "off"])),
-        },
-    }
-    match fields.count() {
-        1 => Ok(()),
-        _ => Err(at.not_built(instead)),
-    }
-}
-
-const RAMP: &[&str] = &[
-    "mode",
-    "initial_per_second",
-    "every_ms",
-    "growth_percent",
-    "step_per_second",
-];
-
-/// Refuses fields whose feature is to come.
-fn leave_out(fields: &Fields<'_>, names: &[&str]) -> Result<(), ConfigError> {
-    match names.iter().find_map(|name| fields.optional(name)) {
-        None => Ok(()),
-        Some(at) => Err(at.not_built("leave the field out")),
-    }
 }
 
 fn matcher(at: &At<'_>) -> Result<Matcher, ConfigError> {
@@ -214,7 +169,7 @@ fn queue(at: &At<'_>) -> Result<Queue, ConfigError> {
         "fair_by",
         "weights",
     ])?;
-    leave_out(&fields, &["priority_header", "fair_by", "weights"])?;
+    unbuilt::leave_out(&fields, &["priority_header", "fair_by", "weights"])?;
     let default = Queue::default();
     Ok(Queue {
         max_waiting: fields.whole("max_waiting", 0, 100_000, default.max_waiting)?,
@@ -257,73 +212,4 @@ fn retry(at: &At<'_>) -> Result<Retry, ConfigError> {
         retry_after_cap: millis(&fields, "retry_after_cap_ms", default.retry_after_cap)?,
         budget: millis(&fields, "budget_ms", default.budget)?,
     })
-}
-
-fn attempts(fields: &Fields<'_>, name: &str, default: Attempts) -> Result<Attempts, ConfigError> {
-    let Some(at) = fields.optional(name) else {
-        return Ok(default);
-    };
-    let max = u32::from(Attempts::MAX);
-    let count = u8::try_from(at.whole(1, max)?).ok();
-    count
-        .and_then(Attempts::new)
-        .ok_or_else(|| at.breaks(Rule::Whole { min: 1, max }))
-}
-
-fn window(
-    fields: &Fields<'_>,
-    base_field: &'static str,
-    cap_field: &'static str,
-    default: Window,
-) -> Result<Window, ConfigError> {
-    let (default_base, default_cap) = default.millis();
-    let base_ms = fields.whole(base_field, 1, Window::MAX_MS, default_base)?;
-    let cap_ms = fields.whole(cap_field, 1, Window::MAX_MS, default_cap)?;
-    Window::from_millis(base_ms, cap_ms).ok_or_else(|| {
-        let rule = Rule::WindowCap {
-            base_field,
-            base_ms,
-            least_ms: Window::least_cap_ms(base_ms),
-        };
-        match fields.optional(cap_field) {
-            Some(at) => at.breaks(rule),
-            None => ConfigError::Value {
-                path: fields.path_of(cap_field),
-                given: format!("{cap_ms} (the default)"),
-                rule,
-            },
-        }
-    })
-}
-
-fn millis(fields: &Fields<'_>, name: &str, default: Duration) -> Result<Duration, ConfigError> {
-    match fields.optional(name) {
-        None => Ok(default),
-        Some(at) => {
-            let millis = at.whole(0, MAX_MS)?;
-            Ok(Duration::from_millis(u64::from(millis)))
-        }
-    }
-}
-
-/// An hour: the bound of every time in the configuration.
-const MAX_MS: u32 = 3_600_000;
-
-fn parsed<T>(at: &At<'_>, rule: Rule, parse: impl Fn(&str) -> Option<T>) -> Result<T, ConfigError> {
-    parse(at.text(rule.clone())?).ok_or_else(|| at.breaks(rule))
-}
-
-/// A list that stands for "any" when it is absent, and so may not be empty.
-fn parsed_list<T>(
-    fields: &Fields<'_>,
-    name: &str,
-    rule: Rule,
-    parse: impl Fn(&str) -> Option<T>,
-) -> Result<Vec<T>, ConfigError> {
-    let items = match fields.optional(name) {
-        None => Vec::new(),
-        Some(at) => at.filled_list()?,
-    };
-    let item = |at: &At<'_>| parsed(at, rule.clone(), &parse);
-    items.iter().map(item).collect()
 }
