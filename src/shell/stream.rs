@@ -11,7 +11,8 @@ use super::host::Map;
 use super::vm::Vm;
 use crate::core::answer::Edit;
 use crate::core::call::arrive::{Arrived, Marked, Request};
-use crate::core::call::attempt::{Begin, Next};
+use crate::core::call::attempt::{AnswerHead, Begin, Next};
+use crate::core::call::hold::Part;
 use crate::core::call::{Headers, StreamId};
 use crate::core::config::Config;
 
@@ -100,18 +101,22 @@ impl Stream {
     }
 
     fn begin_answer(&self, headers: Headers, is_whole: bool) -> Action {
-        let status = status_of(&headers);
-        let next = self.vm.ask(|worker, host, now| {
-            worker.begin_answer(host, now, self.id, status, headers, is_whole)
-        });
+        let head = AnswerHead {
+            status: status_of(&headers),
+            headers,
+            is_whole,
+        };
+        let next = self
+            .vm
+            .ask(|worker, host, now| worker.begin_answer(host, now, self.id, head));
         self.follow(next)
     }
 
     fn read_answer(&self, size: usize, is_end: bool) -> Action {
         let next = self.vm.ask(|worker, host, now| {
-            worker.read_answer(host, now, self.id, size, is_end, |from, at_most| {
-                host.answer_body(from, at_most)
-            })
+            let read = |from, at_most| host.answer_body(from, at_most);
+            let part = Part { size, is_end, read };
+            worker.read_answer(host, now, self.id, part)
         });
         self.follow(next)
     }

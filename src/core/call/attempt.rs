@@ -12,7 +12,6 @@ use crate::core::classify::{is_refusal_status, may_refuse};
 use crate::core::config::Config;
 use crate::core::report::stats::{Avoided, Count};
 use crate::core::time::Time;
-use crate::core::wait::CallId;
 use crate::port::Host;
 
 /// What a hold leaves of the route's timeout for the retry to start in.
@@ -43,6 +42,17 @@ pub struct Begin<'a> {
     pub route_timeout: Option<Duration>,
     /// The headers are the whole request.
     pub request_complete: bool,
+}
+
+/// How an answer begins.
+#[derive(Debug)]
+pub struct AnswerHead {
+    /// Its status.
+    pub status: u16,
+    /// Its headers.
+    pub headers: Headers,
+    /// Nothing follows.
+    pub is_whole: bool,
 }
 
 impl Worker {
@@ -116,30 +126,29 @@ impl Worker {
         host: &impl Host,
         now: Time,
         stream: StreamId,
-        status: u16,
-        headers: Headers,
-        is_whole: bool,
+        head: AnswerHead,
     ) -> Next {
         let Some((id, mut call)) = self.lift_by_stream(stream) else {
             return Next::UNCHANGED;
         };
-        let next = self.weigh(host, now, stream, &mut call, status, headers, is_whole, id);
+        let next = self.weigh(host, now, stream, &mut call, head);
         self.keep(id, call);
         next
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn weigh(
         &mut self,
         host: &impl Host,
         now: Time,
         stream: StreamId,
         call: &mut Call,
-        status: u16,
-        headers: Headers,
-        is_whole: bool,
-        id: CallId,
+        head: AnswerHead,
     ) -> Next {
+        let AnswerHead {
+            status,
+            headers,
+            is_whole,
+        } = head;
         // A mark that is not ours would make the router retry.
         let foreign = remove_marks(&headers);
         if !may_refuse(status) {
@@ -165,7 +174,7 @@ impl Worker {
         if !is_whole {
             return Next::Pause;
         }
-        match self.conclude(host, now, id, call, stream, super::hold::Body::Whole) {
+        match self.conclude(host, now, call, stream, super::hold::Body::Whole) {
             Next::Pass(mut edits) => {
                 edits.extend(foreign);
                 Next::Pass(edits)

@@ -84,7 +84,7 @@ impl Worker {
             .find(|(_, attempt)| attempt.reading.as_ref().is_some_and(|r| r.until <= now))
             .map(|(stream, _)| *stream);
         let action = match overdue {
-            Some(stream) => self.stop_reading(host, now, id, &mut call, stream),
+            Some(stream) => self.stop_reading(host, now, &mut call, stream),
             None => self.stage_due(host, now, id, &mut call),
         };
         self.keep(id, call);
@@ -128,7 +128,6 @@ impl Worker {
         &mut self,
         host: &impl Host,
         now: Time,
-        id: CallId,
         call: &mut Call,
         stream: StreamId,
     ) -> Option<Action> {
@@ -138,7 +137,7 @@ impl Worker {
             false => Avoided::BodyWithoutEnd,
         };
         self.avoid(host, avoided);
-        match self.conclude(host, now, id, call, stream, Body::WithoutEnd) {
+        match self.conclude(host, now, call, stream, Body::WithoutEnd) {
             Next::Pass(edits) => Some(Action::Answer {
                 attempt: stream,
                 edits,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::attempt::Next;
-use super::state::{Call, Hold, Passed, Reading, Refusal, Stage};
+use super::state::{Call, Hold, Passed, Refusal, Stage};
 use super::{Action, Headers, StreamId, Undo, Worker};
 use crate::core::answer::{Edit, remove_marks};
 use crate::core::classify::{self, Answer, Class};
@@ -38,38 +38,54 @@ pub(super) enum Body {
     WithoutEnd,
 }
 
+/// A part of an answer's body, as the host has it.
+#[derive(Debug)]
+pub struct Part<R> {
+    /// Bytes that the host has kept back so far, this part included.
+    pub size: usize,
+    /// Whether nothing follows.
+    pub is_end: bool,
+    /// Gives kept bytes: from where, and how many at most.
+    pub read: R,
+}
+
+/// A call that was just refused.
+struct Refused {
+    stream: StreamId,
+    /// Whether the request was complete when the refusal began.
+    request_complete: bool,
+    is_over_cap: bool,
+    /// The last moment to start another attempt.
+    deadline: Time,
+    refusal: Refusal,
+}
+
 impl Worker {
-    /// More of an answer's body has come. `size` is what the host has kept back so far, `read` gives
-    /// a part of it: from, at most.
+    /// More of an answer's body has come.
     pub fn read_answer(
         &mut self,
         host: &impl Host,
         now: Time,
         stream: StreamId,
-        size: usize,
-        is_end: bool,
-        read: impl FnOnce(usize, usize) -> Vec<u8>,
+        part: Part<impl FnOnce(usize, usize) -> Vec<u8>>,
     ) -> Next {
         let Some((id, mut call)) = self.lift_by_stream(stream) else {
             return Next::UNCHANGED;
         };
-        let next = self.read_on(host, now, id, &mut call, stream, size, is_end, read);
+        let next = self.read_on(host, now, &mut call, stream, part);
         self.keep(id, call);
         next
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn read_on(
         &mut self,
         host: &impl Host,
         now: Time,
-        id: CallId,
         call: &mut Call,
         stream: StreamId,
-        size: usize,
-        is_end: bool,
-        read: impl FnOnce(usize, usize) -> Vec<u8>,
+        part: Part<impl FnOnce(usize, usize) -> Vec<u8>>,
     ) -> Next {
+        let Part { size, is_end, read } = part;
         let is_held = matches!(&call.stage, Stage::Held(hold) if hold.attempt == stream);
         if is_held {
             // The body went on after it was classified.
@@ -94,8 +110,8 @@ impl Worker {
             reading.body.extend(read(have, more));
         }
         match (size > BODY_CAP, is_end) {
-            (true, _) => self.conclude(host, now, id, call, stream, Body::OverCap),
-            (false, true) => self.conclude(host, now, id, call, stream, Body::Whole),
+            (true, _) => self.conclude(host, now, call, stream, Body::OverCap),
+            (false, true) => self.conclude(host, now, call, stream, Body::Whole),
             (false, false) => Next::Pause,
         }
     }
@@ -105,7 +121,6 @@ impl Worker {
         &mut self,
         host: &impl Host,
         now: Time,
-        id: CallId,
         call: &mut Call,
         stream: StreamId,
         body: Body,
@@ -113,7 +128,8 @@ impl Worker {
         let Some(attempt) = call.attempts.get_mut(&stream) else {
             return Next::UNCHANGED;
         };
-        let (number, route_deadline) = (attempt.number, attempt.deadline);
+        let deadline = call.deadline.min(attempt.deadline);
+        let number = attempt.number;
         let Some(reading) = attempt.reading.take() else {
             return Next::UNCHANGED;
         };
@@ -132,32 +148,20 @@ impl Worker {
         };
         self.give_back(host, now, call, stream);
         self.stats.count(&call.policy_name, Count::Refusal(class));
-        let Reading {
-            status,
-            headers,
-            request_complete,
-            ..
-        } = reading;
-        let refusal = Refusal {
-            class,
-            verdict,
-            status,
-            headers,
-            attempt: number,
-        };
-        let deadline = call.deadline.min(route_deadline);
-        let next = self.plan(
-            host,
-            now,
-            id,
-            call,
+        let refused = Refused {
             stream,
-            refusal,
-            request_complete,
-            body,
+            request_complete: reading.request_complete,
+            is_over_cap: body == Body::OverCap,
             deadline,
-        );
-        match next {
+            refusal: Refusal {
+                class,
+                verdict,
+                status: reading.status,
+                headers: reading.headers,
+                attempt: number,
+            },
+        };
+        match self.plan(host, now, call, refused) {
             Next::Pass(mut edits) => {
                 edits.extend(foreign);
                 Next::Pass(edits)
@@ -166,19 +170,15 @@ impl Worker {
         }
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn plan(
-        &mut self,
-        host: &impl Host,
-        now: Time,
-        id: CallId,
-        call: &mut Call,
-        stream: StreamId,
-        refusal: Refusal,
-        request_complete: bool,
-        body: Body,
-        deadline: Time,
-    ) -> Next {
+    /// Holds a refused call or passes its refusal on.
+    fn plan(&mut self, host: &impl Host, now: Time, call: &mut Call, refused: Refused) -> Next {
+        let Refused {
+            stream,
+            request_complete,
+            is_over_cap,
+            deadline,
+            refusal,
+        } = refused;
         let Some(policy) = call.policy() else {
             return Next::UNCHANGED;
         };
@@ -201,7 +201,7 @@ impl Worker {
             attempts_made: call.attempts_made,
             max_attempts,
             request_complete,
-            body_over_cap: body == Body::OverCap,
+            body_over_cap: is_over_cap,
             now,
             deadline: Some(deadline),
             retry_after_cap,
@@ -245,7 +245,6 @@ impl Worker {
                     deadline,
                     refusal,
                 });
-                let _ = id;
                 Next::Pause
             }
         }
