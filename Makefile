@@ -71,6 +71,9 @@ unit: ## unit, property and simulation tests
 wasm32: ## the core on a 32-bit target, in Node
 	tools/wasm.sh cargo test --no-default-features --test core_wasm32
 
+# Linked without the plugin's slow link-time optimising, which these tests gain nothing from.
+interleave: export CARGO_PROFILE_RELEASE_LTO := off
+interleave: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 16
 interleave: ## every order in which workers can meet
 	cargo test --release --test interleave
 
