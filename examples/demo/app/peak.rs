@@ -19,8 +19,8 @@ use super::served::could_serve;
 
 /// The service times of the demo.
 const SEED: u64 = 1;
-/// Calls that the first provider runs at once, and Weir's cap on both.
-pub(crate) const CAP: u16 = 20;
+/// Calls that the first provider runs at once.
+const CONCURRENCY: u16 = 20;
 
 /// What limits the provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,10 +53,19 @@ impl Scenario {
         }
     }
 
+    /// Weir's cap: what the provider declares, or room for the whole load, which keeps 60 calls
+    /// a second times 0.6 s = 36 running.
+    pub(crate) fn cap(self) -> u32 {
+        match self {
+            Self::Concurrency => CONCURRENCY.into(),
+            Self::Slope => 40,
+        }
+    }
+
     pub(crate) fn limits(self) -> Limits {
         match self {
             Self::Concurrency => Limits {
-                concurrency: Some(Concurrency(CAP.into())),
+                concurrency: Some(Concurrency(CONCURRENCY.into())),
                 ..Limits::default()
             },
             Self::Slope => Limits {
@@ -94,7 +103,7 @@ pub(crate) async fn run(scenario: Scenario, plan: &Plan) -> Result<Compared, Err
     };
     let setup = Setup {
         fronts: Path::ALL.into_iter().zip(&providers).map(front).collect(),
-        cap: CAP.into(),
+        cap: scenario.cap(),
         wasm: wasm()?,
     };
     let mut envoy = Envoy::start(&setup).await?;

@@ -18,11 +18,10 @@ pub(super) fn svg(series: &Series, x: Axis, y: Axis, label: &str) -> String {
     let mut out =
         format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{label}\">\n");
     grid(&mut out, &frame);
-    let offered = frame.path(&series.offered);
-    let (left, right, base) = (frame.at_x(0.0), frame.at_x(x.max as f64), frame.at_y(0.0));
     let _ = writeln!(
         out,
-        "<path class=\"offered-area\" d=\"{offered}L{right:.1},{base:.1}L{left:.1},{base:.1}Z\"/>"
+        "<path class=\"offered-area\" d=\"{}Z\"/>",
+        frame.path(&series.offered)
     );
     for (class, curve) in [
         ("offered", &series.offered),
@@ -81,7 +80,7 @@ impl Frame {
 
     fn path(&self, curve: &[usize]) -> String {
         let mut path = String::new();
-        for (x, y) in points(curve, self.x.max) {
+        for (x, y) in points(curve) {
             let command = if path.is_empty() { 'M' } else { 'L' };
             let _ = write!(path, "{command}{:.1},{:.1}", self.at_x(x), self.at_y(y));
         }

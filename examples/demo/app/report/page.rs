@@ -2,7 +2,7 @@
 
 use super::super::envoy::{retry_policy, weir_config};
 use super::super::measure::{Row, Series};
-use super::super::peak::{CAP, Compared};
+use super::super::peak::Compared;
 use super::super::plan::Plan;
 use super::chart::svg;
 use super::scale::axes;
@@ -28,7 +28,7 @@ pub(super) fn page(plan: &Plan, all: &[Compared]) -> String {
          <p>A fleet of clients wakes up: {plan}. Each call is one client, and takes 0.6 s at the \
          provider on average. The same calls went three ways at the same time, each to a mock \
          provider of its own.</p>\n{sections}{}</body>\n</html>\n",
-        definitions(plan)
+        definitions(plan, all)
     )
 }
 
@@ -103,7 +103,13 @@ fn table(compared: &Compared, rows: &[Row]) -> String {
     )
 }
 
-fn definitions(plan: &Plan) -> String {
+fn definitions(plan: &Plan, all: &[Compared]) -> String {
+    let configs = all
+        .iter()
+        .map(|c| weir_config(c.scenario.cap()).to_string());
+    let configs: Vec<String> = configs
+        .map(|c| format!(" <code>{}</code>", escape(&c)))
+        .collect();
     format!(
         "<section>\n<h2>What the words mean</h2>\n<dl>\n\
          <dt>Could serve</dt><dd>What a first-come queue in front of the same provider would \
@@ -117,11 +123,11 @@ fn definitions(plan: &Plan) -> String {
          <dt>No protection</dt><dd>Envoy passes every call on.</dd>\n\
          <dt>Envoy's retry</dt><dd>Envoy with its own retry policy, circuit breakers wide open: \
          <code>{}</code></dd>\n\
-         <dt>Weir</dt><dd>Envoy with this filter: <code>{}</code></dd>\n\
+         <dt>Weir</dt><dd>Envoy with this filter, a cap, and its defaults for the rest:{}</dd>\n\
          </dl>\n</section>\n",
         plan.patience.as_secs_f64(),
         escape(&retry_policy().to_string()),
-        escape(&weir_config(CAP.into()).to_string()),
+        configs.join(" and"),
     )
 }
 

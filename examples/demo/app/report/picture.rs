@@ -4,6 +4,7 @@ use std::path::Path;
 
 use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
+use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontStyle, register_font};
@@ -18,6 +19,8 @@ use super::words;
 const WIDTH: u32 = 1600;
 const HEAD: u32 = 130;
 const ROW: u32 = 470;
+/// Length of a dash and of a gap.
+const DASH: (i32, i32) = (14, 8);
 /// Height of a row's own title.
 const ROW_TITLE: u32 = 52;
 const FONT: &str = "sans-serif";
@@ -71,10 +74,18 @@ fn heading(area: &Area<'_>, plan: &Plan) -> Drawn {
         (SUCCEEDED, "succeeded"),
         (REFUSED, "refused by the provider"),
     ] {
-        let width = if color == OFFERED { 3 } else { 6 };
-        let style = color.stroke_width(width);
-        area.draw(&PathElement::new([(x, 96), (x + 56, 96)], style))?;
-        area.draw(&Text::new(text, (x + 70, 82), plain(26)))?;
+        let from = (x, 96);
+        let to = (x + 56, 96);
+        if color == REFUSED {
+            let (dash, gap) = DASH;
+            let style = color.stroke_width(4);
+            area.draw(&DashedPathElement::new([from, to], dash, gap, style))?;
+        } else {
+            let width = if color == OFFERED { 3 } else { 5 };
+            area.draw(&PathElement::new([from, to], color.stroke_width(width)))?;
+        }
+        let centred = plain(26).pos(Pos::new(HPos::Left, VPos::Center));
+        area.draw(&Text::new(text, (x + 70, 100), centred))?;
         let size = area.estimate_text_size(text, &plain(26))?;
         x += 70 + i32::try_from(size.0).unwrap_or(200) + 60;
     }
@@ -89,7 +100,7 @@ fn row(area: &Area<'_>, compared: &Compared) -> Drawn {
     let panels = body.split_evenly((1, compared.runs.len().max(1)));
     let rows = compared.rows();
     for (((area, run), row), series) in panels.iter().zip(&compared.runs).zip(&rows).zip(&series) {
-        let result = words::short_summary(row);
+        let result = words::summary(row);
         panel(area, (run.path.title(), &result), series, (x, y))?;
     }
     Ok(())
@@ -129,21 +140,23 @@ fn panel(
     let bottom = i32::try_from(height.saturating_sub(8)).unwrap_or(0);
     let centred = soft(22).pos(Pos::new(HPos::Center, VPos::Bottom));
     area.draw(&Text::new("seconds", (middle, bottom), centred))?;
-    curves(&mut chart, series, x)
+    curves(&mut chart, series)
 }
 
-fn curves(
-    chart: &mut ChartContext<'_, BitMapBackend<'_>, Plane<'_>>,
-    series: &Series,
-    x: Axis,
-) -> Drawn {
-    let offered = points(&series.offered, x.max);
+fn curves(chart: &mut ChartContext<'_, BitMapBackend<'_>, Plane<'_>>, series: &Series) -> Drawn {
+    let offered = points(&series.offered);
     chart.draw_series(AreaSeries::new(offered.clone(), 0.0, OFFERED.mix(0.18)))?;
     chart.draw_series(LineSeries::new(offered, OFFERED.stroke_width(3)))?;
-    for (curve, color) in [(&series.refused, REFUSED), (&series.succeeded, SUCCEEDED)] {
-        let line = LineSeries::new(points(curve, x.max), color.stroke_width(5));
-        chart.draw_series(line)?;
-    }
+    let refused = points(&series.refused);
+    let (dash, gap) = DASH;
+    chart.draw_series(DashedLineSeries::new(
+        refused,
+        dash,
+        gap,
+        REFUSED.stroke_width(4),
+    ))?;
+    let succeeded = points(&series.succeeded);
+    chart.draw_series(LineSeries::new(succeeded, SUCCEEDED.stroke_width(5)))?;
     Ok(())
 }
 

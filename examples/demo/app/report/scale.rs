@@ -37,16 +37,31 @@ pub(super) fn axes(all: &[Series]) -> (Axis, Axis) {
     (Axis::holding(seconds), Axis::holding(calls))
 }
 
-/// A curve's points, second by second, each in the middle of its second; 0 before and after.
-pub(super) fn points(curve: &[usize], seconds: usize) -> Vec<(f64, f64)> {
-    let value = |s: usize| curve.get(s).copied().unwrap_or(0) as f64;
-    let middle = (0..seconds).map(|s| (s as f64 + 0.5, value(s)));
-    std::iter::once((0.0, 0.0)).chain(middle).collect()
+/// A curve's points, each in the middle of its second, from 0 until it is 0 for good; none if
+/// it is 0 throughout.
+pub(super) fn points(curve: &[usize]) -> Vec<(f64, f64)> {
+    let Some(last) = curve.iter().rposition(|v| *v > 0) else {
+        return vec![];
+    };
+    let middle = curve.iter().take(last + 1).enumerate();
+    let middle = middle.map(|(s, v)| (s as f64 + 0.5, *v as f64));
+    let start = std::iter::once((0.0, 0.0));
+    start
+        .chain(middle)
+        .chain([((last + 1) as f64, 0.0)])
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_curve_ends_where_nothing_follows() {
+        assert_eq!(points(&[0, 0]), []);
+        let rise = [(0.0, 0.0), (0.5, 0.0), (1.5, 3.0), (2.0, 0.0)];
+        assert_eq!(points(&[0, 3, 0]), rise);
+    }
 
     #[test]
     fn an_axis_is_round_and_holds_all() {

@@ -14,14 +14,6 @@ pub(super) fn summary(row: &Row) -> String {
     format!("{} of {} succeeded, {refusals}", row.succeeded, row.offered)
 }
 
-/// The same where there is little room.
-pub(super) fn short_summary(row: &Row) -> String {
-    format!(
-        "{} of {} succeeded, {} refused",
-        row.succeeded, row.offered, row.refused_upstream
-    )
-}
-
 /// What the provider is like.
 pub(super) fn provider(scenario: Scenario) -> &'static str {
     match scenario {
@@ -66,7 +58,7 @@ pub(super) fn verdict(compared: &Compared) -> String {
              Envoy's retry {}. A cap limits how many calls run, not how fast their number grows, \
              so the first seconds are refused all the same, and a call refused a second time is \
              given up. A queue that knew the slope could have served {}.",
-            super::super::peak::CAP,
+            compared.scenario.cap(),
             number(weir.offered - weir.succeeded),
             weir.offered,
             number(plain.offered - plain.succeeded),
