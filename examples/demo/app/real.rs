@@ -23,6 +23,15 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Between two paths, so that one does not pay for the other's burst.
 const REST: Duration = Duration::from_secs(10);
 
+/// Counters of a cluster that say why a provider was not reached.
+const TROUBLES: [(&str, &str); 5] = [
+    ("update_failure", "the host's name was not resolved"),
+    ("upstream_cx_connect_fail", "no connection"),
+    ("upstream_cx_connect_timeout", "no connection in time"),
+    ("ssl.fail_verify_san", "the certificate is for another name"),
+    ("ssl.fail_verify_error", "the certificate is not trusted"),
+];
+
 /// How many calls to make, and by which paths.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
@@ -40,6 +49,8 @@ pub(crate) struct Reached {
     pub(crate) outcomes: Vec<Outcome>,
     /// Attempts that Envoy made at the provider.
     pub(crate) attempts: u64,
+    /// What went wrong on the way there, in words, with its number.
+    pub(crate) troubles: Vec<(&'static str, u64)>,
 }
 
 impl Settings {
@@ -99,11 +110,17 @@ pub(crate) async fn reach(target: &Target, settings: &Settings) -> Result<Vec<Re
             sleep(REST).await;
         }
         let outcomes = load_one(&envoy, path, ask.clone(), settings.calls).await?;
-        let stat = format!("cluster.{}.upstream_rq_total", path.id());
+        let stat = |name| format!("cluster.{}.{name}", path.id());
+        let mut troubles = vec![];
+        for (name, words) in TROUBLES {
+            let times = envoy.stat(&stat(name)).await;
+            troubles.extend((times > 0).then_some((words, times)));
+        }
         all.push(Reached {
             path,
             outcomes,
-            attempts: envoy.stat(&stat).await,
+            attempts: envoy.stat(&stat("upstream_rq_total")).await,
+            troubles,
         });
     }
     Ok(all)
@@ -154,6 +171,11 @@ fn print_table(all: &[Reached]) {
             wait,
             other_ends(&one.outcomes)
         );
+    }
+    for one in all {
+        for (trouble, times) in &one.troubles {
+            println!("  {}: {trouble} ({times} times)", one.path.title());
+        }
     }
 }
 

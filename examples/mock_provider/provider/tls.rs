@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, KeyUsagePurpose};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
@@ -26,13 +26,18 @@ impl Tls {
 
     fn try_generate(name: &str) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
         let mut authority = CertificateParams::new(vec![])?;
+        // Two subjects: a certificate whose subject is its issuer's counts as self-signed.
+        authority
+            .distinguished_name
+            .push(DnType::CommonName, "Mock authority");
         authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         let authority_key = KeyPair::generate()?;
         let ca_pem = authority.self_signed(&authority_key)?.pem();
         let key = KeyPair::generate()?;
-        let certificate = CertificateParams::new(vec![name.to_owned()])?
-            .signed_by(&key, &Issuer::new(authority, authority_key))?;
+        let mut server = CertificateParams::new(vec![name.to_owned()])?;
+        server.distinguished_name.push(DnType::CommonName, name);
+        let certificate = server.signed_by(&key, &Issuer::new(authority, authority_key))?;
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()?
