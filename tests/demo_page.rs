@@ -1,6 +1,13 @@
 //! The demo's page in a real Chromium, which the variable `CHROMIUM` names: no script errors, no
 //! overlap, no overflow, at a desk and on a phone, light and dark.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a failed helper is a failed test"
+)]
+
 #[path = "../examples/demo/app/mod.rs"]
 #[allow(dead_code, reason = "the tests use their own part of the demo")]
 mod app;

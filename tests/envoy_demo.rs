@@ -1,6 +1,13 @@
 //! The demo at a smaller scale on a real Envoy: what Weir does at the cap, and a provider behind
 //! real TLS.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a failed helper is a failed test"
+)]
+
 #[path = "../examples/demo/app/mod.rs"]
 #[allow(dead_code, reason = "the tests use their own part of the demo")]
 mod app;

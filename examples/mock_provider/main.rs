@@ -30,7 +30,11 @@ async fn main() -> ExitCode {
         Ok(provider) => {
             println!("{scheme}://localhost:{}", provider.addr.port());
             let _ = tokio::signal::ctrl_c().await;
-            println!("{}", provider.log()["accepted"]);
+            let count = provider.count();
+            println!(
+                "{} accepted, {} refused, peak {}",
+                count.accepted, count.refused, count.peak
+            );
             ExitCode::SUCCESS
         }
         Err(error) => {

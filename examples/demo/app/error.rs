@@ -18,6 +18,8 @@ pub(crate) enum Error {
     Envoy { what: String, log: String },
     #[error("{name} {problem}")]
     Setting { name: &'static str, problem: String },
+    #[error("no call succeeded")]
+    NothingSucceeded,
     #[error("no call was made: {0}")]
     NotAsked(&'static str),
     #[error("cannot draw the picture: {0}")]

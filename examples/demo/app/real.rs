@@ -85,7 +85,11 @@ pub(crate) async fn run(target: &Target, settings: &Settings) -> Result<(), Erro
     }
     let reached = reach(target, settings).await?;
     print_table(&reached);
-    Ok(())
+    let succeeded = |one: &Reached| one.outcomes.iter().any(|o| o.end == End::Succeeded);
+    match reached.iter().any(succeeded) {
+        true => Ok(()),
+        false => Err(Error::NothingSucceeded),
+    }
 }
 
 /// Makes the calls, one path after the other.
@@ -174,7 +178,7 @@ fn print_table(all: &[Reached]) {
     }
     for one in all {
         for (trouble, times) in &one.troubles {
-            println!("  {}: {trouble} ({times} times)", one.path.title());
+            println!("  {}: {times} x {trouble}", one.path.title());
         }
     }
 }

@@ -115,7 +115,7 @@ fn openai_events(asked: &Asked, number: usize) -> Vec<String> {
 
 fn anthropic_events(asked: &Asked, number: usize) -> Vec<String> {
     let event = |body: Value| {
-        let kind = body["type"].as_str().unwrap_or_default().to_owned();
+        let kind = body.get("type").and_then(Value::as_str).unwrap_or_default();
         format!("event: {kind}\ndata: {body}\n\n")
     };
     let start = event(json!({"type": "message_start", "message": {

@@ -10,7 +10,7 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
-use serde_json::json;
+use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -67,10 +67,10 @@ async fn route(
     state: &Arc<State>,
 ) -> Response<Outgoing> {
     let path = request.uri().path();
-    let shape = match request.method() {
-        &Method::GET if path == "/log" => return answer::json(StatusCode::OK, &state.log()),
-        &Method::POST if path.ends_with("/chat/completions") => Shape::OpenAi,
-        &Method::POST if path.ends_with("/messages") => Shape::Anthropic,
+    let shape = match *request.method() {
+        Method::GET if path == "/log" => return answer::json(StatusCode::OK, &state.log()),
+        Method::POST if path.ends_with("/chat/completions") => Shape::OpenAi,
+        Method::POST if path.ends_with("/messages") => Shape::Anthropic,
         _ => return answer::error(StatusCode::NOT_FOUND, "no such endpoint"),
     };
     if !state.allows(key(&request)) {
@@ -111,11 +111,12 @@ fn key(request: &Request<Incoming>) -> Option<&str> {
 
 impl Asked {
     fn read(shape: Shape, body: &Bytes) -> Self {
-        let body: serde_json::Value = serde_json::from_slice(body).unwrap_or(json!({}));
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        let model = body.get("model").and_then(Value::as_str);
         Self {
             shape,
-            stream: body["stream"].as_bool().unwrap_or(false),
-            model: body["model"].as_str().unwrap_or("mock").to_owned(),
+            stream: body.get("stream").and_then(Value::as_bool).unwrap_or(false),
+            model: model.unwrap_or("mock").to_owned(),
         }
     }
 }

@@ -108,10 +108,10 @@ pub(crate) fn weir_config(cap: u32) -> Value {
 fn route(front: &Front) -> Value {
     let mut route = json!({"cluster": front.path.id(), "timeout": LONG});
     if let Some(host) = front.upstream.host() {
-        route["host_rewrite_literal"] = json!(host);
+        set(&mut route, "host_rewrite_literal", json!(host));
     }
     if front.path == Path::EnvoyRetry {
-        route["retry_policy"] = retry_policy();
+        set(&mut route, "retry_policy", retry_policy());
     }
     route
 }
@@ -133,6 +133,12 @@ pub(crate) fn retry_policy() -> Value {
 
 fn any_port() -> Value {
     json!({"socket_address": {"address": "127.0.0.1", "port_value": 0}})
+}
+
+pub(super) fn set(object: &mut Value, name: &str, value: Value) {
+    if let Some(fields) = object.as_object_mut() {
+        fields.insert(name.to_owned(), value);
+    }
 }
 
 pub(super) fn text(path: &FilePath) -> String {

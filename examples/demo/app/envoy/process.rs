@@ -180,7 +180,10 @@ fn folder() -> Result<PathBuf, Error> {
 
 fn port_of(listeners: &Value, path: Path) -> Option<u16> {
     let all = listeners.get("listener_statuses")?.as_array()?;
-    let ours = all.iter().find(|l| l["name"] == path.id())?;
-    let port = ours["local_address"]["socket_address"]["port_value"].as_u64()?;
+    let name = Some(&Value::from(path.id()));
+    let ours = all.iter().find(|l| l.get("name") == name)?;
+    let port = ours
+        .pointer("/local_address/socket_address/port_value")?
+        .as_u64()?;
     u16::try_from(port).ok().filter(|p| *p != 0)
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use serde_json::{Value, json};
 
 use super::super::target::Target;
-use super::config::text;
+use super::config::{set, text};
 
 const API: &str = "type.googleapis.com/envoy";
 /// No breaker opens at the load of a demo. Envoy's default allows 3 retries at once.
@@ -51,11 +51,15 @@ pub(super) fn cluster(name: &str, upstream: &Upstream) -> Value {
                 "address": address, "port_value": port}}}}]}]},
     });
     if let Upstream::Real(target) = upstream {
-        cluster["type"] = json!("LOGICAL_DNS");
-        cluster["dns_lookup_family"] = json!("V4_PREFERRED");
+        set(&mut cluster, "type", json!("LOGICAL_DNS"));
+        set(&mut cluster, "dns_lookup_family", json!("V4_PREFERRED"));
         if let Some(ca) = &target.ca {
-            cluster["transport_socket"] = tls(&text(ca));
-            cluster["typed_extension_protocol_options"] = negotiated();
+            set(&mut cluster, "transport_socket", tls(&text(ca)));
+            set(
+                &mut cluster,
+                "typed_extension_protocol_options",
+                negotiated(),
+            );
         }
     }
     cluster
