@@ -26,6 +26,8 @@ impl Worker {
             // Weir's own answer.
             Vec::new()
         } else {
+            // Something else answers while the call waits: it must not be started any more.
+            self.let_go(host, now, &mut call);
             self.settle_grant(host, now, &mut call, status, headers, via_upstream);
             finish(&mut call, now, headers)
         };
@@ -98,9 +100,7 @@ impl Worker {
 
 /// Puts the provider's answer back as it was and adds what Weir has to say.
 fn finish(call: &mut Call, now: Time, headers: &Headers) -> Vec<Edit> {
-    if call.stage == Stage::Going {
-        call.stage = Stage::Answered;
-    }
+    call.stage = Stage::Answered;
     let undo = std::mem::take(&mut call.undo);
     let mut changes = Vec::new();
     if let Some(status) = undo.status {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::arrive::Request;
 use super::hold::READ_FOR;
-use super::state::{Attempt, Call, Reading, Stage, Undo};
+use super::state::{Attempt, Call, Reading, Undo};
 use super::{Headers, StreamId, Worker};
 use crate::core::answer::{Edit, remove_marks};
 use crate::core::classify::{is_refusal_status, may_refuse};
@@ -190,10 +190,8 @@ impl Worker {
             return;
         };
         self.streams.remove(&stream);
-        if matches!(&call.stage, Stage::Held(hold) if hold.attempt == stream)
-            && let Stage::Held(hold) = std::mem::replace(&mut call.stage, Stage::Going)
-        {
-            self.let_go(host, now, &call, &hold);
+        if call.is_held_by(stream) {
+            self.let_go(host, now, &mut call);
         }
         self.give_back(host, now, &mut call, stream);
         call.attempts.remove(&stream);

@@ -69,7 +69,7 @@ impl Worker {
 
     /// Whether the clock matters before the next idle tick.
     pub fn is_busy(&self) -> bool {
-        !self.due.is_empty() || self.gates.has_unreported()
+        !self.due.is_empty() || self.gates.is_behind()
     }
 
     fn call_due(&mut self, host: &impl Host, now: Time, id: CallId) -> Option<Action> {
@@ -104,10 +104,7 @@ impl Worker {
                 if now < ends {
                     return None;
                 }
-                if let Some(place) = call.place {
-                    self.gates.line_mut(place).leave(call.key);
-                    self.gates.report(host, now, place);
-                }
+                self.let_go(host, now, call);
                 let (reason, limit) = match by_stay {
                     true => (Refused::WaitTooLong, "max_wait_ms"),
                     false => (Refused::Deadline, "budget_ms"),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::attempt::Next;
+use super::end::leave_line;
 use super::state::{Call, Hold, Passed, Refusal, Stage};
 use super::{Action, Headers, StreamId, Undo, Worker};
 use crate::core::answer::{Edit, remove_marks};
@@ -69,6 +70,11 @@ impl Worker {
         stream: StreamId,
         part: Part<impl FnOnce(usize, usize) -> Vec<u8>>,
     ) -> Next {
+        let call = self.streams.get(&stream).and_then(|id| self.calls.get(id));
+        if !part.is_end && !call.is_some_and(|call| call.is_reading(stream)) {
+            // The usual case: a success streams by.
+            return Next::UNCHANGED;
+        }
         let Some((id, mut call)) = self.lift_by_stream(stream) else {
             return Next::UNCHANGED;
         };
@@ -86,8 +92,7 @@ impl Worker {
         part: Part<impl FnOnce(usize, usize) -> Vec<u8>>,
     ) -> Next {
         let Part { size, is_end, read } = part;
-        let is_held = matches!(&call.stage, Stage::Held(hold) if hold.attempt == stream);
-        if is_held {
+        if call.is_held_by(stream) {
             // The body went on after it was classified.
             return match size > BODY_CAP {
                 true => self.release_hold(host, now, call, Avoided::BodyOverCap),
@@ -281,10 +286,9 @@ impl Worker {
         now: Time,
         call: &mut Call,
     ) -> Option<Action> {
-        let Stage::Held(hold) = std::mem::replace(&mut call.stage, Stage::Going) else {
+        let Stage::Held(hold) = self.let_go(host, now, call) else {
             return None;
         };
-        self.let_go(host, now, call, &hold);
         let class = hold.refusal.class;
         let of = call
             .policy()
@@ -304,18 +308,15 @@ impl Worker {
         }
     }
 
-    /// A hold ends without a retry: its place is free.
-    pub(super) fn let_go(&mut self, host: &impl Host, now: Time, call: &Call, hold: &Hold) {
-        if let Some(place) = call.place {
-            let line = self.gates.line_mut(place);
-            match hold.ready_since {
-                None => line.let_go(),
-                Some(_) => {
-                    line.leave(call.key);
-                }
-            }
+    /// The call no longer waits and is no longer held: its place is free. What it was is returned.
+    pub(super) fn let_go(&mut self, host: &impl Host, now: Time, call: &mut Call) -> Stage {
+        if let Some(place) = call.place
+            && matches!(call.stage, Stage::Waiting | Stage::Held(_))
+        {
+            leave_line(self.gates.line_mut(place), call);
             self.gates.report(host, now, place);
         }
+        std::mem::replace(&mut call.stage, Stage::Going)
     }
 
     /// What is changed in a refusal that goes on to the client: the router must neither retry it nor

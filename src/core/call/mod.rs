@@ -34,10 +34,10 @@ use crate::core::config::Config;
 use crate::core::fnv::fnv64;
 use crate::core::gate::{Key, Setting};
 use crate::core::report::LogBudget;
-use crate::core::report::stats::Stats;
+use crate::core::report::stats::{Stats, plugin_stat};
 use crate::core::time::Time;
 use crate::core::wait::{CallId, Gates};
-use crate::port::Host;
+use crate::port::{Host, MetricKind};
 
 /// A stream of the host: one downstream stream, or one attempt.
 pub type StreamId = u32;
@@ -69,11 +69,14 @@ pub enum Action {
     },
 }
 
+/// How many configurations a VM remembers. One that was forgotten counts as new when it comes back.
+const CONFIGS: usize = 1024;
+
 /// One VM's calls.
 #[derive(Debug)]
 pub struct Worker {
     gates: Gates,
-    calls: BTreeMap<CallId, Call>,
+    calls: BTreeMap<CallId, Box<Call>>,
     /// Which call a stream belongs to, for both halves.
     streams: BTreeMap<StreamId, CallId>,
     due: BTreeSet<(Time, CallId)>,
@@ -121,6 +124,12 @@ impl Worker {
             }
         }
         self.gates.listen(host);
+        if self.configs.is_empty() {
+            host.metric(MetricKind::Gauge, &plugin_stat("degraded"), 0);
+        }
+        if self.configs.len() >= CONFIGS {
+            self.configs.clear();
+        }
         if !self.configs.insert(config.hash()) {
             return;
         }
@@ -151,7 +160,7 @@ impl Worker {
     }
 
     /// Puts a call back after a change, and its next due time with it.
-    fn keep(&mut self, id: CallId, mut call: Call) {
+    fn keep(&mut self, id: CallId, mut call: Box<Call>) {
         let next = call.next_due();
         if call.due != next {
             if let Some(due) = call.due {
@@ -166,12 +175,12 @@ impl Worker {
     }
 
     /// Takes a call out to change it; [`Worker::keep`] puts it back.
-    fn lift(&mut self, id: CallId) -> Option<Call> {
+    fn lift(&mut self, id: CallId) -> Option<Box<Call>> {
         self.calls.remove(&id)
     }
 
     /// The call a stream belongs to, taken out.
-    fn lift_by_stream(&mut self, stream: StreamId) -> Option<(CallId, Call)> {
+    fn lift_by_stream(&mut self, stream: StreamId) -> Option<(CallId, Box<Call>)> {
         let id = *self.streams.get(&stream)?;
         Some((id, self.lift(id)?))
     }

@@ -137,6 +137,17 @@ impl Call {
         self.config.policies().get(self.policy)
     }
 
+    /// Whether the answer of this attempt is kept back.
+    pub(super) fn is_held_by(&self, attempt: StreamId) -> bool {
+        matches!(&self.stage, Stage::Held(hold) if hold.attempt == attempt)
+    }
+
+    /// Whether more of this attempt's answer matters.
+    pub(super) fn is_reading(&self, attempt: StreamId) -> bool {
+        let reading = self.attempts.get(&attempt).map(|a| a.reading.is_some());
+        reading.unwrap_or(false) || self.is_held_by(attempt)
+    }
+
     /// When the clock next has something to say.
     pub(super) fn next_due(&self) -> Option<Time> {
         let stage = match &self.stage {

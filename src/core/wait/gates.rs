@@ -52,6 +52,8 @@ pub struct Gates {
     places: BTreeMap<u128, Place>,
     members: BTreeMap<Place, Member>,
     trouble: Trouble,
+    /// A report failed and has to be repeated.
+    is_behind: bool,
 }
 
 impl Gates {
@@ -102,6 +104,7 @@ impl Gates {
         });
         if settled == Settled::Failed(ExchangeError::Conflicts) {
             // It waits here, and the next report says so.
+            self.is_behind = true;
             self.line_mut(place).wait(key, call, Kind::Fresh);
             return Settled::Waits;
         }
@@ -158,14 +161,16 @@ impl Gates {
 
     /// Says again what a gate has not heard yet.
     pub fn repeat_reports(&mut self, host: &impl Host, now: Time) {
-        for place in self.places_where(Member::is_unreported) {
-            self.report(host, now, place);
+        if std::mem::take(&mut self.is_behind) {
+            for place in self.places_where(Member::is_unreported) {
+                self.report(host, now, place);
+            }
         }
     }
 
     /// Whether a gate has yet to hear something.
-    pub fn has_unreported(&self) -> bool {
-        self.members.values().any(Member::is_unreported)
+    pub fn is_behind(&self) -> bool {
+        self.is_behind
     }
 
     /// Looks after a gate in which this worker waits. True if a grant lies there whose wake-up was
@@ -234,6 +239,7 @@ impl Gates {
 
     /// The worker's slot is gone: everything it has is reported again under a new one.
     fn renew(&mut self, host: &impl Host) {
+        self.is_behind = true;
         self.post.resign();
         self.post.register(host);
         for member in self.members.values_mut() {
@@ -254,6 +260,7 @@ impl Gates {
         let mut settled = Settled::Failed(ExchangeError::Unusable);
         for _ in 0..2 {
             let Some(owner) = self.post.register(host) else {
+                self.is_behind = true;
                 break;
             };
             let member = self.members.entry(place).or_default();
@@ -263,6 +270,7 @@ impl Gates {
             let finished = self.carry(host, now, place, exchange);
             let member = self.members.entry(place).or_default();
             settled = member.settle(&finished, arriving);
+            self.is_behind |= matches!(settled, Settled::Failed(_));
             if settled != Settled::Failed(ExchangeError::Fenced) {
                 break;
             }
