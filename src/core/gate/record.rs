@@ -77,7 +77,7 @@ pub struct Entry {
     pub standing: Standing,
     /// Slots granted to the owner that it has not claimed yet. Never more than its waiters.
     pub granted: u32,
-    /// When the oldest of them was granted; zero if there is none.
+    /// When the first of them was granted, or the owner last spoke; zero if there is none.
     pub granted_at: Time,
     /// The owner let a grant go stale and has not been heard of since.
     pub stalled: bool,
