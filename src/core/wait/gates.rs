@@ -9,7 +9,7 @@ use super::post::Post;
 use crate::core::gate::exchange::{Exchange, ExchangeError, Want};
 use crate::core::gate::grant::STALE;
 use crate::core::gate::table::{Directory, Place};
-use crate::core::gate::{Key, Record, Setting};
+use crate::core::gate::{Entry, Key, Record, Setting};
 use crate::core::time::Time;
 use crate::port::{Expect, Host, HostError, Stored};
 
@@ -52,6 +52,8 @@ pub struct Gates {
     places: BTreeMap<u128, Place>,
     members: BTreeMap<Place, Member>,
     trouble: Trouble,
+    /// Since when a grant was seen to lie unclaimed.
+    unclaimed: BTreeMap<Place, Time>,
     /// A report failed and has to be repeated.
     is_behind: bool,
 }
@@ -115,7 +117,10 @@ impl Gates {
     pub fn claim(&mut self, host: &impl Host, now: Time, place: Place) -> Option<(CallId, Kind)> {
         loop {
             match self.exchange(host, now, place, None, |member, owner| member.claim(owner)) {
-                Settled::Granted(call, kind) => return Some((call, kind)),
+                Settled::Granted(call, kind) => {
+                    self.unclaimed.remove(&place);
+                    return Some((call, kind));
+                }
                 Settled::Handed => {}
                 _ => return None,
             }
@@ -182,25 +187,22 @@ impl Gates {
         let Some(record) = read(host, place) else {
             return false;
         };
-        let lies = |span: Duration| {
-            move |entry: &&crate::core::gate::Entry| {
-                entry.granted > 0 && entry.granted_at + span <= now
-            }
+        let lies_stale = |entry: &Entry| {
+            entry.granted > 0 && entry.granted_at + STALE <= now && entry.owner.slot != owner.slot
         };
-        let is_mine = |slot: u16| slot == owner.slot;
-        if record
-            .entries
-            .iter()
-            .filter(lies(STALE))
-            .any(|entry| !is_mine(entry.owner.slot))
-        {
+        if record.entries.iter().any(lies_stale) {
             self.report(host, now, place);
         }
-        record
-            .entries
-            .iter()
-            .filter(lies(LOST))
-            .any(|entry| is_mine(entry.owner.slot))
+        // By this worker's own clock: the record's starts anew whenever the worker speaks.
+        if record
+            .entry(owner.slot)
+            .is_none_or(|mine| mine.granted == 0)
+        {
+            self.unclaimed.remove(&place);
+            return false;
+        }
+        let since = *self.unclaimed.entry(place).or_insert(now);
+        now.since(since) >= LOST
     }
 
     /// Takes the wake-ups that have come: the gates to claim in.
