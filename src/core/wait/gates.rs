@@ -155,8 +155,10 @@ impl Gates {
     }
 
     /// Gates in which a call of this worker waits.
-    pub fn waiting_places(&self) -> Vec<Place> {
-        self.places_where(|member| member.line().is_waiting())
+    pub fn waiting_places(&mut self) -> Vec<Place> {
+        let waiting = self.places_where(|member| member.line().is_waiting());
+        self.unclaimed.retain(|place, _| waiting.contains(place));
+        waiting
     }
 
     /// Gates this worker has anything in.
