@@ -60,7 +60,7 @@ async fn a_client_that_leaves_mid_stream_passes_the_slot_on() {
     })
     .await;
     let envoy = Envoy::start(&Bootstrap::new(provider.addr, &cap(1))).await;
-    let mut leaving = Call::chat("leaving").open(envoy.addr).await.unwrap();
+    let mut leaving = Call::chat("leaving").open(envoy.addr).await;
     assert!(leaving.next().await.is_some());
     let next = Call::chat("next").start(envoy.addr);
     envoy.wait_policy("waiting", 1).await;

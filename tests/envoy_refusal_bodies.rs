@@ -49,7 +49,7 @@ async fn a_refusal_whose_body_never_ends_is_retried() {
 async fn a_final_refusal_whose_body_never_ends_reaches_the_client() {
     let provider = Provider::start(|_| Reply::quota().endless()).await;
     let envoy = weir(&provider).await;
-    let mut answer = Call::chat("e").open(envoy.addr).await.unwrap();
+    let mut answer = Call::chat("e").open(envoy.addr).await;
     assert_eq!(answer.status(), 429);
     assert!(
         answer

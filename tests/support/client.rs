@@ -89,11 +89,18 @@ impl Call {
 
     /// As [`Call::send`], but a broken connection is a value.
     pub(crate) async fn try_send(self, to: SocketAddr) -> Result<Answer, hyper::Error> {
-        self.open(to).await?.rest().await
+        self.try_open(to).await?.rest().await
     }
 
     /// Sends and reads the head only.
-    pub(crate) async fn open(self, to: SocketAddr) -> Result<Open, hyper::Error> {
+    pub(crate) async fn open(self, to: SocketAddr) -> Open {
+        let head = timeout(PATIENCE, self.try_open(to))
+            .await
+            .expect("a head in time");
+        head.expect("an answer")
+    }
+
+    async fn try_open(self, to: SocketAddr) -> Result<Open, hyper::Error> {
         let mut conn = if self.h2 {
             Conn::h2(to).await?
         } else {
@@ -165,7 +172,8 @@ impl Open {
     /// The next piece of the body.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
         loop {
-            let frame = self.response.body_mut().frame().await?.ok()?;
+            let frame = timeout(PATIENCE, self.response.body_mut().frame()).await;
+            let frame = frame.expect("more of the body, or its end")?.ok()?;
             if let Ok(data) = frame.into_data() {
                 self.chunks.push((Instant::now(), data.clone()));
                 return Some(data);
