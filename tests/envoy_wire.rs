@@ -88,8 +88,7 @@ async fn the_log_tells_each_decision_and_no_secret() {
         &json!({"error": {"code": "limit_burst_rate", "message": "secret-answer of org-secret"}}),
     );
     let provider = Provider::start(move |_: &Seen| secret_refusal.clone()).await;
-    let config = policy(json!({"key": ["cluster", "credential"],
-        "queue": {"fair_by": "credential"}}));
+    let config = policy(json!({}));
     let envoy = Envoy::start(&Bootstrap::new(provider.addr, &config)).await;
     let answer = Call::chat("a")
         .path("/v1/chat?api_key=secret-query")

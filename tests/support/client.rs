@@ -12,7 +12,7 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-use super::conn::Conn;
+use super::conn::{Conn, Failed};
 
 /// Longer than any call of a healthy test.
 pub(super) const PATIENCE: Duration = Duration::from_secs(40);
@@ -88,7 +88,7 @@ impl Call {
     }
 
     /// As [`Call::send`], but a broken connection is a value.
-    pub(crate) async fn try_send(self, to: SocketAddr) -> Result<Answer, hyper::Error> {
+    pub(crate) async fn try_send(self, to: SocketAddr) -> Result<Answer, Failed> {
         self.try_open(to).await?.rest().await
     }
 
@@ -100,7 +100,7 @@ impl Call {
         head.expect("an answer")
     }
 
-    async fn try_open(self, to: SocketAddr) -> Result<Open, hyper::Error> {
+    async fn try_open(self, to: SocketAddr) -> Result<Open, Failed> {
         let mut conn = if self.h2 {
             Conn::h2(to).await?
         } else {
@@ -181,7 +181,7 @@ impl Open {
         }
     }
 
-    pub(super) async fn rest(mut self) -> Result<Answer, hyper::Error> {
+    pub(super) async fn rest(mut self) -> Result<Answer, Failed> {
         while let Some(frame) = self.response.body_mut().frame().await {
             if let Ok(data) = frame?.into_data() {
                 self.chunks.push((Instant::now(), data));
