@@ -15,11 +15,11 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const QUIET: Duration = Duration::from_millis(500);
 /// What an Envoy or a VM writes when something in it has died.
 const DEATHS: [&str; 5] = [
-    "[critical]",
     "panicked at",
+    "RuntimeError",
+    "RangeError",
     "Segmentation fault",
     "assert failure",
-    "Plugin configured to fail",
 ];
 
 impl Envoy {
