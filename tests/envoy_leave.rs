@@ -110,6 +110,17 @@ async fn leave_near_the_grant(workers: u32) {
     }
     assert_eq!(Call::chat("last").send(envoy.addr).await.status, 200);
     envoy.assert_idle().await;
+    let started = provider
+        .ids()
+        .iter()
+        .filter(|id| id.starts_with("leave"))
+        .count() as u64;
+    assert!(
+        (TRIES / 10..TRIES).contains(&started),
+        "{started} left after their grant"
+    );
+    let queued = envoy.policy("queued").await;
+    assert!(queued > TRIES / 2, "{queued} waited");
 }
 
 /// SplitMix64: the same tries in every run.

@@ -86,3 +86,23 @@ async fn a_huge_final_refusal_reaches_the_client_whole() {
     assert_eq!(provider.count(), 1);
     envoy.assert_idle().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn trailers_end_a_body_too() {
+    let provider = Provider::start(|seen| match seen.attempt {
+        1 => Reply::burst().trailed(),
+        _ => Reply::ok().trailed(),
+    })
+    .await;
+    let config = Bootstrap::new(provider.addr, &policy(json!({"max_concurrent_calls": 1})));
+    let envoy = Envoy::start(&config.h2_upstream()).await;
+    for i in 0..2 {
+        let answer = Call::chat(i).send(envoy.addr).await;
+        assert_eq!(
+            (answer.status, answer.header("x-weir-attempts")),
+            (200, Some("2"))
+        );
+    }
+    envoy.assert_idle().await;
+    assert_eq!(envoy.plugin("avoided.body_without_end").await, 0);
+}
