@@ -40,6 +40,8 @@ async fn a_hold_that_cannot_fit_the_route_timeout_passes_the_refusal_on() {
         (answer.status, answer.header("retry-after")),
         (429, Some("5"))
     );
+    assert_eq!(answer.header("x-weir-class"), Some("rate"));
+    assert_eq!(answer.header("x-weir-attempts"), Some("1"));
     assert_eq!(answer.json()["error"]["code"], "rate_limit_exceeded");
     assert_eq!(provider.count(), 1);
     assert_eq!(

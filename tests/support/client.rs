@@ -169,6 +169,10 @@ impl Open {
         self.response.status().as_u16()
     }
 
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.response.headers().get(name)?.to_str().ok()
+    }
+
     /// The next piece of the body.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
         loop {
