@@ -36,46 +36,6 @@ async fn a_call_leaves_the_queue_when_its_patience_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "the pause is not built yet"]
-async fn a_pause_longer_than_the_patience_refuses_at_once_and_says_when_to_return() {
-    let provider = Provider::start(|_| Reply::rate().header("retry-after", "20")).await;
-    let config = policy(json!({"patience_header": "x-patience"}));
-    let envoy = Envoy::start(&Bootstrap::new(provider.addr, &config)).await;
-    let hurried = |id: &str| Call::chat(id).header("x-patience", "9000");
-    let first = hurried("first").send(envoy.addr).await;
-    assert_eq!(
-        (first.status, first.header("retry-after")),
-        (429, Some("20"))
-    );
-    assert_eq!(
-        first.header("x-weir-refused"),
-        None,
-        "the provider's own word"
-    );
-    let second = hurried("second").send(envoy.addr).await;
-    assert_eq!(
-        (second.status, second.header("x-weir-attempts")),
-        (429, Some("0"))
-    );
-    let reason = second.header("x-weir-refused");
-    assert!(matches!(reason, Some("paused" | "deadline")), "{second:?}");
-    let back: u64 = second.header("retry-after-ms").unwrap().parse().unwrap();
-    assert!(
-        back > 9000 && back <= 25_000,
-        "{back} ms of a 20 s pause and its quarter"
-    );
-    assert_eq!(provider.ids(), ["first"]);
-    envoy.assert_idle().await;
-    assert_eq!(
-        envoy
-            .stat("wasmcustom.weir.policy.default.queued")
-            .await
-            .unwrap_or(0),
-        0
-    );
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keys_beyond_the_bound_share_one_gate() {
     let gate = Gate::closed();
     let door = gate.clone();
