@@ -20,19 +20,26 @@ use weir::core::time::Time;
 /// What a worker does next; numbers are taken modulo what makes sense.
 #[derive(Clone, Copy, Debug)]
 enum Act {
-    Arrive { no_wait: bool, connection: u64 },
+    /// An attempt may have ended that the gate has not heard of.
+    Arrive {
+        no_wait: bool,
+        has_ended: bool,
+        connection: u64,
+    },
     Claim,
     End,
     Leave,
     Hold,
     Ready,
-    Configure { cap: u32 },
+    Configure {
+        cap: u32,
+    },
     Renew,
 }
 
 fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
-        6 => (any::<bool>(), 0..20_u64).prop_map(|(no_wait, connection)| Act::Arrive { no_wait, connection }),
+        6 => (any::<bool>(), any::<bool>(), 0..20_u64).prop_map(|(no_wait, has_ended, connection)| Act::Arrive { no_wait, has_ended, connection }),
         6 => Just(Act::Claim),
         4 => Just(Act::End),
         2 => Just(Act::Leave),
@@ -88,8 +95,10 @@ impl Worker {
         match act {
             Act::Arrive {
                 no_wait,
+                has_ended,
                 connection,
             } => {
+                self.running = self.running.saturating_sub(u32::from(has_ended));
                 return Event::Arrive {
                     key,
                     no_wait,
@@ -143,6 +152,30 @@ impl Worker {
     }
 }
 
+/// Law L2, as far as one event shows it: the heads of workers without a grant are known to wait.
+fn check_order(before: &Record, record: &Record, change: &Change) {
+    if change.outcome == Outcome::Start {
+        let waits = record.entries.iter().any(|entry| entry.uncovered() > 0);
+        assert!(!waits, "L2: a new call passed those who wait");
+    }
+    let waiting = record
+        .entries
+        .iter()
+        .filter(|entry| entry.granted == 0 && !entry.stalled)
+        .map(|entry| entry.standing.head);
+    let oldest = waiting.min().unwrap_or(Key::LAST);
+    for entry in &record.entries {
+        let had = before
+            .entry(entry.owner.slot)
+            .map_or(0, |entry| entry.granted);
+        let is_granted = entry.granted > had;
+        assert!(
+            !is_granted || entry.standing.head <= oldest,
+            "L2: an older waiter was passed over"
+        );
+    }
+}
+
 /// What holds after every event, whoever sent it.
 fn check(before: &Record, record: &Record, mine: Standing, owner: Owner, change: &Change) {
     let was = before
@@ -178,6 +211,7 @@ fn check(before: &Record, record: &Record, mine: Standing, owner: Owner, change:
             "L3: a grant nobody hears of"
         );
     }
+    check_order(before, record, change);
     assert!(record.entries.is_sorted_by_key(|entry| entry.owner.slot));
     assert_eq!(Record::decode(&record.encode()).as_ref(), Ok(record));
 }

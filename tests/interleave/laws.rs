@@ -190,7 +190,7 @@ fn check_quiet(world: &World) -> Result<(), Broken> {
     let waiting: u32 = world
         .workers
         .iter()
-        .map(crate::world::Worker::waiting)
+        .map(crate::worker::Worker::waiting)
         .sum();
     if waiting > 0 && running < record.setting.limit() {
         return Err(Law::LostWakeUp.broken(&format!(

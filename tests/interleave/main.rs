@@ -12,9 +12,11 @@
 )]
 #![allow(missing_docs, unreachable_pub, reason = "a test has no API")]
 
+mod fingerprint;
 mod laws;
 mod scope;
 mod search;
+mod worker;
 mod world;
 
 use scope::{Grain, Scope, arrival_orders};

@@ -194,7 +194,7 @@ fn replay(scope: &Scope, steps_to: &[(usize, usize, Option<Step>)], end: usize) 
     text
 }
 
-fn stage(task: &crate::world::Task) -> &'static str {
+fn stage(task: &crate::worker::Task) -> &'static str {
     use weir::core::gate::exchange::Want;
     match task.exchange.want() {
         Want::Read => "reads",

@@ -5,7 +5,7 @@
 //! taken early because nobody else can tell: an event that touches only its worker is one step with
 //! the read that follows it, and a write that is bound to fail fails at once.
 
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 
 use weir::core::gate::exchange::{Exchange, ExchangeError, Want};
 use weir::core::gate::grant::STALE;
@@ -15,106 +15,10 @@ use weir::core::gate::{
 use weir::core::time::Time;
 use weir::core::wait::{CallId, Kind, Member, Settled};
 
+use crate::fingerprint::Fingerprint;
 use crate::laws::{self, Broken, Law};
 use crate::scope::{Grain, Scope};
-
-/// Where a call is in its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Phase {
-    New,
-    Waiting,
-    Running,
-    Refused,
-    Held,
-    WaitingAgain,
-    RunningAgain,
-    Gone,
-}
-
-impl Phase {
-    pub fn waits(self) -> bool {
-        matches!(self, Phase::Waiting | Phase::WaitingAgain)
-    }
-
-    pub fn runs(self) -> bool {
-        matches!(self, Phase::Running | Phase::RunningAgain)
-    }
-}
-
-/// What an exchange in progress is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Errand {
-    Report,
-    Arrive(usize),
-    Claim,
-    Hold(usize),
-    Configure,
-    /// Takes back what was said under a worker slot that was lost.
-    Farewell,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Task {
-    pub errand: Errand,
-    pub exchange: Exchange,
-    /// When the record was read.
-    pub read_at: Time,
-    /// What to do when it is done.
-    pub next: Option<Errand>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Worker {
-    pub owner: Owner,
-    pub member: Member,
-    pub calls: Vec<Phase>,
-    pub wakes: u8,
-    pub task: Option<Task>,
-    /// Its waiters as the record knows them, one bit per call.
-    pub known: u32,
-    /// When each of its unclaimed grants was made.
-    pub grants: Vec<Time>,
-    /// It came under the new configuration.
-    pub is_configured: bool,
-    /// Another worker has its slot and it has not noticed.
-    pub is_fenced: bool,
-}
-
-impl Worker {
-    fn count(&self, is: impl Fn(Phase) -> bool) -> u32 {
-        self.calls.iter().map(|phase| u32::from(is(*phase))).sum()
-    }
-
-    pub fn running(&self) -> u32 {
-        self.count(Phase::runs)
-    }
-
-    pub fn waiting(&self) -> u32 {
-        self.count(Phase::waits)
-    }
-
-    /// What its line must say.
-    pub fn standing(&self, keys: &[u64]) -> Standing {
-        let waiters = self
-            .calls
-            .iter()
-            .zip(keys)
-            .filter(|(phase, _)| phase.waits());
-        Standing {
-            running: self.running(),
-            fresh: self.count(|phase| phase == Phase::Waiting),
-            ready: self.count(|phase| phase == Phase::WaitingAgain),
-            held: self.count(|phase| matches!(phase, Phase::Held | Phase::WaitingAgain)),
-            head: waiters.map(|(_, key)| Key(*key)).min().unwrap_or(Key::LAST),
-        }
-    }
-
-    fn waiters(&self) -> u32 {
-        let bits = self.calls.iter().enumerate();
-        bits.map(|(call, phase)| u32::from(phase.waits()) << call)
-            .sum()
-    }
-}
+use crate::worker::{Errand, Phase, Task, Worker, id, oldest};
 
 /// A worker that took the first worker's slot, with a call that runs already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -561,14 +465,13 @@ impl World {
 
     /// A number that tells this world from others, good enough that two never share one.
     pub fn fingerprint(&self) -> u128 {
-        let mut hasher = Fingerprint([0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7344]);
+        let mut hasher = Fingerprint::new();
         self.record.setting.hash(&mut hasher);
         self.record.newest_connection.hash(&mut hasher);
         self.record.entries.hash(&mut hasher);
         self.workers.hash(&mut hasher);
         (self.now, self.thief, self.duplicates, self.jumps).hash(&mut hasher);
-        let [low, high] = hasher.0;
-        u128::from(high) << 64 | u128::from(low)
+        hasher.number()
     }
 
     /// Nothing is on its way and nobody has anything left to say.
@@ -592,48 +495,6 @@ impl World {
     }
 }
 
-impl Worker {
-    /// A call ends, leaves, or becomes ready. False if the gate need not know.
-    fn change_line(&mut self, key: u64, call: usize, step: Step) -> bool {
-        let phase = self.calls[call];
-        self.calls[call] = match step {
-            Step::Refuse(_) => Phase::Refused,
-            Step::Ready(_) => Phase::WaitingAgain,
-            _ => Phase::Gone,
-        };
-        match (step, phase) {
-            (Step::Ready(_), _) => self.member.line_mut().wait(Key(key), id(call), Kind::Ready),
-            (_, Phase::Running | Phase::RunningAgain) => self.member.line_mut().finish(),
-            (_, Phase::Held) => self.member.line_mut().let_go(),
-            (_, Phase::Waiting | Phase::WaitingAgain) => {
-                self.member.line_mut().leave(Key(key));
-            }
-            _ => return false,
-        }
-        true
-    }
-
-    fn move_to(&mut self, slot: u16) {
-        self.owner = Owner {
-            slot,
-            generation: 1,
-        };
-        self.is_fenced = false;
-        self.member.forget_reports();
-    }
-}
-
-fn id(call: usize) -> CallId {
-    CallId(u64::try_from(call).expect("few calls"))
-}
-
-fn oldest(worker: &Worker, keys: &[u64]) -> usize {
-    let waiters = (0..keys.len()).filter(|call| worker.calls[*call].waits());
-    waiters
-        .min_by_key(|call| keys[*call])
-        .expect("a claim is for a waiter")
-}
-
 /// What an exchange that is past its write decided.
 fn change_of(exchange: &Exchange) -> Option<Change> {
     let mut exchange = exchange.clone();
@@ -644,59 +505,6 @@ fn change_of(exchange: &Exchange) -> Option<Change> {
             Want::Done(Err(_)) | Want::Read | Want::Write { .. } => return None,
         }
         exchange.woke();
-    }
-}
-
-/// Two lanes of multiply and fold, 64 bits each.
-struct Fingerprint([u64; 2]);
-
-impl Fingerprint {
-    fn mix(&mut self, word: u64) {
-        for (lane, factor) in self
-            .0
-            .iter_mut()
-            .zip([0x9e37_79b9_7f4a_7c15, 0xd6e8_feb8_6659_fd93_u64])
-        {
-            let wide = u128::from(*lane ^ word.wrapping_add(factor)) * u128::from(factor);
-            let folded = (wide >> 64) as u64 ^ wide as u64;
-            *lane = folded
-                .rotate_left(23)
-                .wrapping_add(word.wrapping_mul(factor));
-        }
-    }
-}
-
-impl Hasher for Fingerprint {
-    fn finish(&self) -> u64 {
-        self.0[0]
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.mix(u64::from_le_bytes(word));
-        }
-    }
-
-    fn write_u8(&mut self, number: u8) {
-        self.mix(u64::from(number));
-    }
-
-    fn write_u16(&mut self, number: u16) {
-        self.mix(u64::from(number));
-    }
-
-    fn write_u32(&mut self, number: u32) {
-        self.mix(u64::from(number));
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.mix(number);
-    }
-
-    fn write_usize(&mut self, number: usize) {
-        self.mix(number as u64);
     }
 }
 
