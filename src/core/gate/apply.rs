@@ -220,7 +220,6 @@ fn claim(
         record.put_entry(entry);
         return Outcome::NoGrant;
     }
-    ungrant(&mut entry);
     let mine = (entry.standing.head, owner.slot);
     let older = record
         .entries
@@ -229,10 +228,16 @@ fn claim(
         .min_by_key(|other| (other.standing.head, other.owner.slot))
         .filter(|other| (other.standing.head, other.owner.slot) < mine);
     let outcome = if let Some(other) = older {
-        grant(other, now);
+        // All at once: were it one at a time, two workers whose waiters alternate by age would hand
+        // k grants back and forth k times.
+        for _ in 0..entry.granted.min(other.uncovered()) {
+            ungrant(&mut entry);
+            grant(other, now);
+        }
         wake.push(other.owner.slot);
         Outcome::Handed
     } else {
+        ungrant(&mut entry);
         entry.standing = then;
         Outcome::Claimed
     };

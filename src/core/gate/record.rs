@@ -134,9 +134,9 @@ pub enum DecodeError {
         /// The layout the bytes name.
         found: u16,
     },
-    /// Shorter or longer than it says.
-    #[error("record of {bytes} bytes is cut or has extra bytes")]
-    Length {
+    /// Not what this code would have written: cut, too long, or at odds with itself.
+    #[error("record of {bytes} bytes is damaged")]
+    Damaged {
         /// How many bytes there were.
         bytes: usize,
     },
@@ -250,13 +250,13 @@ impl Record {
     /// # Errors
     /// If the bytes were written in another layout, or are not whole.
     pub fn decode(bytes: &[u8]) -> Result<Record, DecodeError> {
-        let wrong_length = DecodeError::Length { bytes: bytes.len() };
+        let damaged = DecodeError::Damaged { bytes: bytes.len() };
         let mut reader = Reader(bytes);
-        let found = reader.u16().ok_or(wrong_length)?;
+        let found = reader.u16().ok_or(damaged)?;
         if found != LAYOUT {
             return Err(DecodeError::Layout { found });
         }
-        reader.record().ok_or(wrong_length)
+        reader.record().ok_or(damaged)
     }
 }
 
@@ -284,8 +284,14 @@ impl Reader<'_> {
             return None;
         }
         record.entries.reserve(count);
+        let mut least = 0;
         for _ in 0..count {
-            record.entries.push(self.entry()?);
+            let entry = self.entry()?;
+            if entry.owner.slot < least || entry.granted > entry.standing.waiting() {
+                return None;
+            }
+            least = entry.owner.slot.checked_add(1)?;
+            record.entries.push(entry);
         }
         Some(record)
     }
@@ -404,14 +410,14 @@ mod tests {
         for cut in 0..bytes.len() {
             assert_eq!(
                 Record::decode(&bytes[..cut]),
-                Err(DecodeError::Length { bytes: cut })
+                Err(DecodeError::Damaged { bytes: cut })
             );
         }
         let mut padded = bytes.clone();
         padded.push(0);
         assert!(matches!(
             Record::decode(&padded),
-            Err(DecodeError::Length { .. })
+            Err(DecodeError::Damaged { .. })
         ));
         let mut foreign = bytes;
         foreign[0] = 200;
