@@ -75,7 +75,7 @@ wasm32: ## the core on a 32-bit target, in Node
 interleave: export CARGO_PROFILE_RELEASE_LTO := off
 interleave: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 16
 interleave: ## every order in which workers can meet
-	cargo test --release --test interleave
+	cargo test --release --test interleave -- --nocapture
 
 envoy: build ## tests on a real Envoy
 	cargo test $(ENVOY_TESTS:%=--test %)
