@@ -26,6 +26,10 @@ impl Worker {
             // Weir's own answer.
             Vec::new()
         } else {
+            if !via_upstream {
+                // Envoy's own answer, in place of the one that was to be tried again.
+                call.forget_refusal();
+            }
             self.settle_grant(host, now, &mut call, status, headers, via_upstream);
             finish(&mut call, now, headers)
         };

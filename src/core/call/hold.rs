@@ -141,6 +141,7 @@ impl Worker {
             provider: call.policy().map_or("auto", |p| p.provider().name()),
         });
         let Some(class) = verdict.refusal else {
+            call.forget_refusal();
             if body == Body::Whole {
                 self.give_back(host, now, call, stream);
             }

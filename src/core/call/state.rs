@@ -133,6 +133,12 @@ pub(super) struct Reading {
 }
 
 impl Call {
+    /// What was on its way to the client no longer is.
+    pub(super) fn forget_refusal(&mut self) {
+        self.passed = None;
+        self.undo = Undo::default();
+    }
+
     pub(super) fn policy(&self) -> Option<&Policy> {
         self.config.policies().get(self.policy)
     }
