@@ -170,7 +170,10 @@ impl Call {
     pub(super) fn hold_due(&self, hold: &Hold) -> Time {
         match hold.ready_since {
             None => hold.not_before,
-            Some(since) => (since + self.max_wait()).min(hold.deadline),
+            // Later than `since` in any case: a slot that is free reaches it as a wake-up.
+            Some(since) => (since + self.max_wait())
+                .min(hold.deadline)
+                .max(since + Duration::from_nanos(1)),
         }
     }
 
