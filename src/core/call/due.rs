@@ -30,7 +30,7 @@ pub(super) struct Clock {
     beaten: Option<Time>,
     flushed: Option<Time>,
     degraded: Option<Time>,
-    was_degraded: bool,
+    was_degraded: Option<bool>,
     said: std::collections::BTreeMap<Avoided, Time>,
     now: Time,
 }
@@ -172,12 +172,13 @@ impl Worker {
         }
     }
 
-    /// The gauge stays up for a second after the last call that went on without shared state.
+    /// The gauge stays up for a second after the last call that went on without shared state. While
+    /// it does it is set again and again, since other VMs that are well set it too.
     fn show_degraded(&mut self, host: &impl Host, now: Time) {
         let recently = |at: Time| now.since(at) < Duration::from_secs(1);
         let is_degraded = self.clock.degraded.is_some_and(recently);
-        if is_degraded != self.clock.was_degraded {
-            self.clock.was_degraded = is_degraded;
+        if is_degraded || self.clock.was_degraded != Some(false) {
+            self.clock.was_degraded = Some(is_degraded);
             let value = u64::from(is_degraded);
             host.metric(MetricKind::Gauge, &plugin_stat("degraded"), value);
         }
