@@ -68,7 +68,7 @@ impl Worker {
             self.return_grant(host, now, call);
             return;
         }
-        self.avoid(host, Avoided::NoAttemptHalf);
+        self.avoid(host, now, Avoided::NoAttemptHalf);
         let verdict = classify(&Answer {
             status,
             headers,

@@ -73,7 +73,7 @@ impl Worker {
             None => {
                 let (id, mut call) = self.admit(host, now, request, config)?;
                 call.started = Some(now);
-                self.stats.avoid(Avoided::NoGateHalf);
+                self.avoid(host, now, Avoided::NoGateHalf);
                 (id, call, true)
             }
         };

@@ -32,7 +32,6 @@ pub(super) struct Clock {
     degraded: Option<Time>,
     was_degraded: Option<bool>,
     said: std::collections::BTreeMap<Avoided, Time>,
-    now: Time,
 }
 
 impl Clock {
@@ -45,7 +44,6 @@ impl Clock {
 impl Worker {
     /// A tick of one of the VM's roots.
     pub fn tick(&mut self, host: &impl Host, now: Time) -> Vec<Action> {
-        self.clock.now = now;
         let mut actions = self.wake(host, now);
         for _ in 0..AT_ONCE {
             match self.due.first() {
@@ -136,7 +134,7 @@ impl Worker {
             true => Avoided::NoStopIteration,
             false => Avoided::BodyWithoutEnd,
         };
-        self.avoid(host, avoided);
+        self.avoid(host, now, avoided);
         match self.conclude(host, now, call, stream, Body::WithoutEnd) {
             Next::Pass(edits) => Some(Action::Answer {
                 attempt: stream,
@@ -148,9 +146,8 @@ impl Worker {
 
     /// Counts something that the surroundings kept Weir from doing, and now and then says what to
     /// change.
-    pub(super) fn avoid(&mut self, host: &impl Host, avoided: Avoided) {
+    pub(super) fn avoid(&mut self, host: &impl Host, now: Time, avoided: Avoided) {
         self.stats.avoid(avoided);
-        let now = self.clock.now;
         let said = self.clock.said.get(&avoided);
         if said.is_none_or(|at| now.since(*at) >= SAY_AGAIN) {
             self.clock.said.insert(avoided, now);

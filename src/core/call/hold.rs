@@ -212,8 +212,8 @@ impl Worker {
         match plan {
             Plan::GiveUp { why } => {
                 match why {
-                    GiveUp::RequestIncomplete => self.avoid(host, Avoided::RequestIncomplete),
-                    GiveUp::BodyOverCap => self.avoid(host, Avoided::BodyOverCap),
+                    GiveUp::RequestIncomplete => self.avoid(host, now, Avoided::RequestIncomplete),
+                    GiveUp::BodyOverCap => self.avoid(host, now, Avoided::BodyOverCap),
                     _ => {}
                 }
                 let spent = matches!(why, GiveUp::Deadline | GiveUp::AttemptsSpent);
@@ -228,6 +228,7 @@ impl Worker {
                 if !has_room {
                     self.avoid(
                         host,
+                        now,
                         if is_taken {
                             Avoided::HoldTaken
                         } else {
@@ -298,7 +299,7 @@ impl Worker {
     }
 
     fn release_hold(&mut self, host: &impl Host, now: Time, call: &mut Call, why: Avoided) -> Next {
-        self.avoid(host, why);
+        self.avoid(host, now, why);
         match self.give_up(host, now, call) {
             Some(Action::Answer { edits, .. }) => Next::Pass(edits),
             _ => Next::UNCHANGED,
