@@ -291,7 +291,8 @@ impl Worker {
         let of = call
             .policy()
             .map_or(1, |policy| max_attempts(policy).of(class));
-        let edits = self.pass_on(host, now, call, &hold.refusal, true, of);
+        let budget_spent = hold.deadline <= now;
+        let edits = self.pass_on(host, now, call, &hold.refusal, budget_spent, of);
         Some(Action::Answer {
             attempt: hold.attempt,
             edits,
