@@ -28,6 +28,10 @@ impl Worker {
         } else {
             // Something else answers while the call waits: it must not be started any more.
             self.let_go(host, now, &mut call);
+            if !via_upstream {
+                // Envoy's own answer, in place of the one that was to be tried again.
+                call.forget_refusal();
+            }
             self.settle_grant(host, now, &mut call, status, headers, via_upstream);
             finish(&mut call, now, headers)
         };
@@ -66,7 +70,7 @@ impl Worker {
             self.return_grant(host, now, call);
             return;
         }
-        self.avoid(host, Avoided::NoAttemptHalf);
+        self.avoid(host, now, Avoided::NoAttemptHalf);
         let verdict = classify(&Answer {
             status,
             headers,

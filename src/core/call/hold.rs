@@ -146,6 +146,7 @@ impl Worker {
             provider: call.policy().map_or("auto", |p| p.provider().name()),
         });
         let Some(class) = verdict.refusal else {
+            call.forget_refusal();
             if body == Body::Whole {
                 self.give_back(host, now, call, stream);
             }
@@ -216,8 +217,8 @@ impl Worker {
         match plan {
             Plan::GiveUp { why } => {
                 match why {
-                    GiveUp::RequestIncomplete => self.avoid(host, Avoided::RequestIncomplete),
-                    GiveUp::BodyOverCap => self.avoid(host, Avoided::BodyOverCap),
+                    GiveUp::RequestIncomplete => self.avoid(host, now, Avoided::RequestIncomplete),
+                    GiveUp::BodyOverCap => self.avoid(host, now, Avoided::BodyOverCap),
                     _ => {}
                 }
                 let spent = matches!(why, GiveUp::Deadline | GiveUp::AttemptsSpent);
@@ -232,6 +233,7 @@ impl Worker {
                 if !has_room {
                     self.avoid(
                         host,
+                        now,
                         if is_taken {
                             Avoided::HoldTaken
                         } else {
@@ -293,7 +295,8 @@ impl Worker {
         let of = call
             .policy()
             .map_or(1, |policy| max_attempts(policy).of(class));
-        let edits = self.pass_on(host, now, call, &hold.refusal, true, of);
+        let budget_spent = hold.deadline <= now;
+        let edits = self.pass_on(host, now, call, &hold.refusal, budget_spent, of);
         Some(Action::Answer {
             attempt: hold.attempt,
             edits,
@@ -301,7 +304,7 @@ impl Worker {
     }
 
     fn release_hold(&mut self, host: &impl Host, now: Time, call: &mut Call, why: Avoided) -> Next {
-        self.avoid(host, why);
+        self.avoid(host, now, why);
         match self.give_up(host, now, call) {
             Some(Action::Answer { edits, .. }) => Next::Pass(edits),
             _ => Next::UNCHANGED,

@@ -34,10 +34,10 @@ use crate::core::config::Config;
 use crate::core::fnv::fnv64;
 use crate::core::gate::{Key, Setting};
 use crate::core::report::LogBudget;
-use crate::core::report::stats::{Stats, plugin_stat};
+use crate::core::report::stats::Stats;
 use crate::core::time::Time;
 use crate::core::wait::{CallId, Gates};
-use crate::port::{Host, MetricKind};
+use crate::port::Host;
 
 /// A stream of the host: one downstream stream, or one attempt.
 pub type StreamId = u32;
@@ -124,9 +124,6 @@ impl Worker {
             }
         }
         self.gates.listen(host);
-        if self.configs.is_empty() {
-            host.metric(MetricKind::Gauge, &plugin_stat("degraded"), 0);
-        }
         if self.configs.len() >= CONFIGS {
             self.configs.clear();
         }

@@ -133,6 +133,12 @@ pub(super) struct Reading {
 }
 
 impl Call {
+    /// What was on its way to the client no longer is.
+    pub(super) fn forget_refusal(&mut self) {
+        self.passed = None;
+        self.undo = Undo::default();
+    }
+
     pub(super) fn policy(&self) -> Option<&Policy> {
         self.config.policies().get(self.policy)
     }
@@ -175,7 +181,10 @@ impl Call {
     pub(super) fn hold_due(&self, hold: &Hold) -> Time {
         match hold.ready_since {
             None => hold.not_before,
-            Some(since) => (since + self.max_wait()).min(hold.deadline),
+            // Later than `since` in any case: a slot that is free reaches it as a wake-up.
+            Some(since) => (since + self.max_wait())
+                .min(hold.deadline)
+                .max(since + Duration::from_nanos(1)),
         }
     }
 
