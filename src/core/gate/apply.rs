@@ -257,6 +257,9 @@ fn hold(record: &mut Record, owner: Owner) -> Outcome {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::super::grant::STALE;
     use super::*;
 
