@@ -30,12 +30,13 @@ pub use state::Undo;
 
 use crate::core::answer::Edit;
 use crate::core::answer::Reply;
-use crate::core::config::Config;
+use crate::core::config::{Config, Policy};
 use crate::core::fnv::fnv64;
 use crate::core::gate::{Key, Setting};
 use crate::core::report::LogBudget;
 use crate::core::report::stats::Stats;
 use crate::core::time::Time;
+use crate::core::wait::registry::read;
 use crate::core::wait::{CallId, Gates};
 use crate::port::Host;
 
@@ -131,7 +132,7 @@ impl Worker {
             return;
         }
         for place in self.gates.busy_places() {
-            let Some(record) = crate::core::wait::gates::read(host, place) else {
+            let Some(record) = read(host, place) else {
                 continue;
             };
             let policy = config
@@ -196,7 +197,7 @@ fn policy_id(name: &str) -> u64 {
 }
 
 /// The limits of a policy, as a gate's record keeps them.
-fn setting_of(policy: &crate::core::config::Policy) -> Setting {
+fn setting_of(policy: &Policy) -> Setting {
     Setting {
         hash: policy.limits_hash(),
         cap: policy.max_concurrent_calls().map_or(0, |cap| cap.get()),
