@@ -1,7 +1,7 @@
 //! What must be true after every step.
 
 use weir::core::gate::Record;
-use weir::core::wait::gates::{directory, read};
+use weir::core::wait::registry::{directory, read};
 
 use super::call::State;
 use super::sim::Sim;
