@@ -11,11 +11,11 @@ export ENVOY
 export WEIR_WASM := $(abspath $(WASM))
 SIZE_BUDGET_KIB := 500
 
-# A file in tests/ is a test by its name: envoy_* needs a real Envoy, four have parts of their
+# A file in tests/ is a test by its name: envoy_* needs a real Envoy, three have parts of their
 # own, the rest run with the unit tests. A folder with a main.rs counts as a file.
 TESTS := $(sort $(patsubst tests/%.rs,%,$(wildcard tests/*.rs)) $(patsubst tests/%/main.rs,%,$(wildcard tests/*/main.rs)))
 ENVOY_TESTS := $(filter envoy_%,$(TESTS))
-PLAIN_TESTS := $(filter-out envoy_% wasm_imports core_wasm32 interleave demo_page,$(TESTS))
+PLAIN_TESTS := $(filter-out envoy_% wasm_imports interleave demo_page,$(TESTS))
 PARTS := setup fmt-check clippy wall size imports unit wasm32 \
 	$(if $(filter interleave,$(TESTS)),interleave) $(if $(ENVOY_TESTS),envoy) page-test
 
@@ -72,13 +72,13 @@ unit: ## unit, property and simulation tests
 	cargo test --doc
 
 wasm32: ## the core on a 32-bit target, in Node
-	tools/wasm.sh cargo test --no-default-features --test core_wasm32
+	tools/wasm.sh cargo test --no-default-features --lib
 
 # Linked without the plugin's slow link-time optimising, which these tests gain nothing from.
 interleave: export CARGO_PROFILE_RELEASE_LTO := off
 interleave: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 16
 interleave: ## every order in which workers can meet
-	cargo test --release --test interleave
+	cargo test --release --test interleave -- --nocapture
 
 envoy: build ## tests on a real Envoy
 	cargo test $(ENVOY_TESTS:%=--test %)

@@ -40,6 +40,8 @@ async fn a_hold_that_cannot_fit_the_route_timeout_passes_the_refusal_on() {
         (answer.status, answer.header("retry-after")),
         (429, Some("5"))
     );
+    assert_eq!(answer.header("x-weir-class"), Some("rate"));
+    assert_eq!(answer.header("x-weir-attempts"), Some("1"));
     assert_eq!(answer.json()["error"]["code"], "rate_limit_exceeded");
     assert_eq!(provider.count(), 1);
     assert_eq!(
@@ -210,12 +212,12 @@ async fn bytes_that_are_not_utf8_kill_nothing() {
         _ => Reply::ok().header("x-odd", b"a\xff"),
     })
     .await;
-    let keyed = json!({
-        "key": ["cluster", "host", "path_prefix", "credential", {"header": "x-odd"}],
+    let read = json!({
         "match": {"hosts": ["*"], "path_prefixes": ["/"]},
-        "queue": {"priority_header": "x-odd", "fair_by": {"header": "x-odd"}},
+        "key": ["cluster", "host", "path_prefix"],
+        "queue": {"no_wait_header": "x-odd"},
         "patience_header": "x-odd"});
-    let envoy = Envoy::start(&Bootstrap::new(provider.addr, &policy(keyed))).await;
+    let envoy = Envoy::start(&Bootstrap::new(provider.addr, &policy(read))).await;
     let odd: [&[u8]; 4] = [
         b"GET /v1 HTTP/1.1\r\nhost: api.test\r\nx-id: 1\r\nx-odd: a\xff\r\nx-weir-no-wait: \xfe\r\nauthorization: Bearer \xff\xfe\r\nconnection: close\r\n\r\n",
         b"GET /v1/\xff\xfe?\xff HTTP/1.1\r\nhost: api.test\r\nx-id: 2\r\nconnection: close\r\n\r\n",

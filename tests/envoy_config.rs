@@ -126,62 +126,6 @@ async fn the_first_policy_that_matches_is_used_and_no_match_means_untouched() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_credential_has_a_gate_of_its_own() {
-    let gate = Gate::closed();
-    let door = gate.clone();
-    let provider = Provider::start(move |_: &Seen| Reply::ok().after(&door)).await;
-    let config = policy(json!({"max_concurrent_calls": 1, "key": ["cluster", "credential"]}));
-    let envoy = Envoy::start(&Bootstrap::new(provider.addr, &config)).await;
-    let call = |id: &str, key: &str| {
-        Call::chat(id)
-            .header("authorization", &format!("Bearer {key}"))
-            .start(envoy.addr)
-    };
-    let calls = vec![call("a1", "sk-a"), call("b1", "sk-b")];
-    provider.wait_running(2).await;
-    let second = call("a2", "sk-a");
-    envoy.wait_policy("waiting", 1).await;
-    assert_eq!(provider.running(), 2);
-    gate.open();
-    assert!(
-        support::answers(calls)
-            .await
-            .iter()
-            .all(|a| a.status == 200)
-    );
-    assert_eq!(second.answer().await.status, 200);
-    envoy.assert_idle().await;
-    assert_eq!(envoy.plugin("keys").await, 2);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn shadow_mode_counts_and_changes_nothing() {
-    let gate = Gate::closed();
-    let door = gate.clone();
-    let provider = Provider::start(move |seen: &Seen| match seen.path.as_str() {
-        "/refused" => Reply::burst(),
-        _ => Reply::ok().after(&door),
-    })
-    .await;
-    let config = policy(json!({"mode": "shadow", "max_concurrent_calls": 1}));
-    let envoy = Envoy::start(&Bootstrap::new(provider.addr, &config)).await;
-    let calls = (0..3).map(|i| Call::chat(i).start(envoy.addr)).collect();
-    provider.wait_running(3).await;
-    gate.open();
-    assert!(
-        support::answers(calls)
-            .await
-            .iter()
-            .all(|a| a.status == 200)
-    );
-    let refused = Call::chat("r").path("/refused").send(envoy.addr).await;
-    assert_eq!((refused.status, provider.count()), (429, 4));
-    envoy.wait_policy("calls", 4).await;
-    envoy.wait_policy("refusals.class.burst_rate", 1).await;
-    envoy.assert_idle().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_gate_alone_queues_and_classifies_but_does_not_retry() {
     let gate = Gate::closed();
     let door = gate.clone();

@@ -60,7 +60,7 @@ async fn a_client_that_leaves_mid_stream_passes_the_slot_on() {
     })
     .await;
     let envoy = Envoy::start(&Bootstrap::new(provider.addr, &cap(1))).await;
-    let mut leaving = Call::chat("leaving").open(envoy.addr).await.unwrap();
+    let mut leaving = Call::chat("leaving").open(envoy.addr).await;
     assert!(leaving.next().await.is_some());
     let next = Call::chat("next").start(envoy.addr);
     envoy.wait_policy("waiting", 1).await;
@@ -110,6 +110,17 @@ async fn leave_near_the_grant(workers: u32) {
     }
     assert_eq!(Call::chat("last").send(envoy.addr).await.status, 200);
     envoy.assert_idle().await;
+    let started = provider
+        .ids()
+        .iter()
+        .filter(|id| id.starts_with("leave"))
+        .count() as u64;
+    assert!(
+        (TRIES / 10..TRIES).contains(&started),
+        "{started} left after their grant"
+    );
+    let queued = envoy.policy("queued").await;
+    assert!(queued > TRIES / 2, "{queued} waited");
 }
 
 /// SplitMix64: the same tries in every run.

@@ -49,7 +49,7 @@ async fn a_refusal_whose_body_never_ends_is_retried() {
 async fn a_final_refusal_whose_body_never_ends_reaches_the_client() {
     let provider = Provider::start(|_| Reply::quota().endless()).await;
     let envoy = weir(&provider).await;
-    let mut answer = Call::chat("e").open(envoy.addr).await.unwrap();
+    let mut answer = Call::chat("e").open(envoy.addr).await;
     assert_eq!(answer.status(), 429);
     assert!(
         answer
@@ -57,6 +57,7 @@ async fn a_final_refusal_whose_body_never_ends_reaches_the_client() {
             .await
             .is_some_and(|b| b.starts_with(b"{\"error\""))
     );
+    assert_eq!(answer.header("x-weir-class"), Some("quota_exhausted"));
     drop(answer);
     envoy.assert_idle().await;
     assert_eq!(provider.count(), 1);
@@ -71,7 +72,10 @@ async fn a_huge_refusal_is_retried_or_reaches_the_client_whole() {
     let answer = Call::chat("e").send(envoy.addr).await;
     match answer.header("x-weir-attempts") {
         Some("2") => assert_eq!(answer.status, 200),
-        _ => assert_eq!((answer.status, answer.body.len()), (429, HUGE)),
+        _ => {
+            assert_eq!((answer.status, answer.body.len()), (429, HUGE));
+            assert_eq!(answer.header("x-weir-class"), Some("rate"));
+        }
     }
     envoy.assert_idle().await;
 }
@@ -83,6 +87,27 @@ async fn a_huge_final_refusal_reaches_the_client_whole() {
     let envoy = Envoy::start(&Bootstrap::new(provider.addr, &policy(once))).await;
     let answer = Call::chat("h").send(envoy.addr).await;
     assert_eq!((answer.status, answer.body.len()), (429, 10 << 20));
+    assert_eq!(answer.header("x-weir-class"), Some("rate"));
     assert_eq!(provider.count(), 1);
     envoy.assert_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn trailers_end_a_body_too() {
+    let provider = Provider::start(|seen| match seen.attempt {
+        1 => Reply::burst().trailed(),
+        _ => Reply::ok().trailed(),
+    })
+    .await;
+    let config = Bootstrap::new(provider.addr, &policy(json!({"max_concurrent_calls": 1})));
+    let envoy = Envoy::start(&config.h2_upstream()).await;
+    for i in 0..2 {
+        let answer = Call::chat(i).send(envoy.addr).await;
+        assert_eq!(
+            (answer.status, answer.header("x-weir-attempts")),
+            (200, Some("2"))
+        );
+    }
+    envoy.assert_idle().await;
+    assert_eq!(envoy.plugin("avoided.body_without_end").await, 0);
 }

@@ -74,14 +74,20 @@ async fn a_higher_cap_wakes_waiters_at_once_and_a_lower_one_holds_from_the_next_
         2,
         "the running drained to the lower cap"
     );
+    for started in 5..=7 {
+        gate.let_through(1);
+        provider.wait_count(started).await;
+    }
     gate.open();
-    assert!(
-        support::answers(calls)
-            .await
-            .iter()
-            .all(|a| a.status == 200)
+    let all = support::answers(calls).await;
+    assert!(all.iter().all(|a| a.status == 200));
+    let mut ids = provider.ids();
+    ids[1..3].sort();
+    assert_eq!(
+        ids,
+        ["0", "1", "2", "3", "4", "5", "6"],
+        "1 and 2 started together"
     );
-    assert_eq!(provider.ids(), ["0", "1", "2", "3", "4", "5", "6"]);
     assert_eq!(provider.peak(), 3);
     envoy.assert_idle().await;
 }

@@ -69,7 +69,7 @@ async fn a_retried_stream_flows_event_by_event() {
     })
     .await;
     let envoy = weir(&provider).await;
-    let mut stream = Call::chat("s").open(envoy.addr).await.unwrap();
+    let mut stream = Call::chat("s").open(envoy.addr).await;
     assert_eq!(stream.status(), 200);
     for event in [
         "data: {\"chunk\":0}\n\n",

@@ -26,6 +26,9 @@ const PRIME_128: u128 = (1 << 88) + 0x13b;
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
 
     #[test]

@@ -12,7 +12,7 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-use super::conn::Conn;
+use super::conn::{Conn, Failed};
 
 /// Longer than any call of a healthy test.
 pub(super) const PATIENCE: Duration = Duration::from_secs(40);
@@ -88,12 +88,19 @@ impl Call {
     }
 
     /// As [`Call::send`], but a broken connection is a value.
-    pub(crate) async fn try_send(self, to: SocketAddr) -> Result<Answer, hyper::Error> {
-        self.open(to).await?.rest().await
+    pub(crate) async fn try_send(self, to: SocketAddr) -> Result<Answer, Failed> {
+        self.try_open(to).await?.rest().await
     }
 
     /// Sends and reads the head only.
-    pub(crate) async fn open(self, to: SocketAddr) -> Result<Open, hyper::Error> {
+    pub(crate) async fn open(self, to: SocketAddr) -> Open {
+        let head = timeout(PATIENCE, self.try_open(to))
+            .await
+            .expect("a head in time");
+        head.expect("an answer")
+    }
+
+    async fn try_open(self, to: SocketAddr) -> Result<Open, Failed> {
         let mut conn = if self.h2 {
             Conn::h2(to).await?
         } else {
@@ -162,10 +169,15 @@ impl Open {
         self.response.status().as_u16()
     }
 
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.response.headers().get(name)?.to_str().ok()
+    }
+
     /// The next piece of the body.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
         loop {
-            let frame = self.response.body_mut().frame().await?.ok()?;
+            let frame = timeout(PATIENCE, self.response.body_mut().frame()).await;
+            let frame = frame.expect("more of the body, or its end")?.ok()?;
             if let Ok(data) = frame.into_data() {
                 self.chunks.push((Instant::now(), data.clone()));
                 return Some(data);
@@ -173,7 +185,7 @@ impl Open {
         }
     }
 
-    pub(super) async fn rest(mut self) -> Result<Answer, hyper::Error> {
+    pub(super) async fn rest(mut self) -> Result<Answer, Failed> {
         while let Some(frame) = self.response.body_mut().frame().await {
             if let Ok(data) = frame?.into_data() {
                 self.chunks.push((Instant::now(), data));

@@ -14,6 +14,9 @@ use tokio::time::timeout;
 
 use super::client::{Answer, Call, InFlight, Open, PATIENCE};
 
+/// Why there is no answer: no listener, or a broken connection.
+pub(crate) type Failed = Box<dyn std::error::Error + Send + Sync>;
+
 /// A connection that stays open between calls; closes when dropped.
 #[derive(Debug)]
 pub(crate) struct Conn {
@@ -28,8 +31,8 @@ enum Sender {
 }
 
 impl Conn {
-    pub(crate) async fn h1(to: SocketAddr) -> Result<Self, hyper::Error> {
-        let (sender, conn) = http1::handshake(TokioIo::new(connect(to).await)).await?;
+    pub(crate) async fn h1(to: SocketAddr) -> Result<Self, Failed> {
+        let (sender, conn) = http1::handshake(TokioIo::new(connect(to).await?)).await?;
         let driver = tokio::spawn(async { drop(conn.await) });
         Ok(Self {
             sender: Sender::H1(sender),
@@ -37,8 +40,8 @@ impl Conn {
         })
     }
 
-    pub(crate) async fn h2(to: SocketAddr) -> Result<Self, hyper::Error> {
-        let io = TokioIo::new(connect(to).await);
+    pub(crate) async fn h2(to: SocketAddr) -> Result<Self, Failed> {
+        let io = TokioIo::new(connect(to).await?);
         let (sender, conn) = http2::handshake(TokioExecutor::new(), io).await?;
         let driver = tokio::spawn(async { drop(conn.await) });
         Ok(Self {
@@ -73,7 +76,7 @@ impl Conn {
             .expect("an answer")
     }
 
-    pub(super) async fn request(&mut self, call: Call) -> Result<Response<Incoming>, hyper::Error> {
+    pub(super) async fn request(&mut self, call: Call) -> Result<Response<Incoming>, Failed> {
         let uri = if call.h2 {
             format!("http://api.test{}", call.path)
         } else {
@@ -90,11 +93,11 @@ impl Conn {
         match &mut self.sender {
             Sender::H1(sender) => {
                 sender.ready().await?;
-                sender.send_request(request).await
+                Ok(sender.send_request(request).await?)
             }
             Sender::H2(sender) => {
                 sender.ready().await?;
-                sender.send_request(request).await
+                Ok(sender.send_request(request).await?)
             }
         }
     }
@@ -106,10 +109,8 @@ impl Drop for Conn {
     }
 }
 
-async fn connect(to: SocketAddr) -> TcpStream {
-    let stream = TcpStream::connect(to)
-        .await
-        .unwrap_or_else(|e| panic!("no listener at {to}: {e}"));
-    let _ = stream.set_nodelay(true);
-    stream
+async fn connect(to: SocketAddr) -> std::io::Result<TcpStream> {
+    let stream = TcpStream::connect(to).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
 }

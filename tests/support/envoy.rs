@@ -115,9 +115,13 @@ impl Envoy {
             return false;
         };
         self.admin = admin;
-        if tokio::net::TcpStream::connect(admin).await.is_err()
-            || self.stat("listener_manager.workers_started").await != Some(1)
-        {
+        let Ok(started) = Call::get("/stats?filter=workers_started")
+            .try_send(admin)
+            .await
+        else {
+            return false;
+        };
+        if !started.text().contains("workers_started: 1") {
             return false;
         }
         let listeners: serde_json::Value =

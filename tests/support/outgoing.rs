@@ -5,6 +5,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::sync::mpsc;
 
 use super::provider_seen::Running;
@@ -30,18 +31,27 @@ pub(super) fn outgoing(payload: Payload, running: Option<Running>) -> Outgoing {
                         if i == last {
                             running = None;
                         }
-                        if tx.send(Ok(chunk)).await.is_err() {
+                        if tx.send(Ok(Frame::data(chunk))).await.is_err() {
                             break;
                         }
                     }
                     drop(running);
                 }
+                Payload::Trailed(body) => {
+                    let trailers = HeaderMap::from_iter([(
+                        HeaderName::from_static("x-trailer"),
+                        HeaderValue::from_static("last"),
+                    )]);
+                    let _ = tx.send(Ok(Frame::data(body))).await;
+                    drop(running);
+                    let _ = tx.send(Ok(Frame::trailers(trailers))).await;
+                }
                 Payload::Broken(start) => {
-                    let _ = tx.send(Ok(start)).await;
+                    let _ = tx.send(Ok(Frame::data(start))).await;
                     let _ = tx.send(Err(Broken)).await;
                 }
                 Payload::Endless(start) => {
-                    let _ = tx.send(Ok(start)).await;
+                    let _ = tx.send(Ok(Frame::data(start))).await;
                     std::future::pending::<()>().await;
                 }
                 Payload::Whole(_) | Payload::Reset | Payload::Hang => {}
@@ -55,7 +65,7 @@ pub(super) fn outgoing(payload: Payload, running: Option<Running>) -> Outgoing {
 /// A body on its way out.
 pub(super) enum Outgoing {
     Whole(Option<Bytes>),
-    Chunks(mpsc::Receiver<Result<Bytes, Broken>>),
+    Chunks(mpsc::Receiver<Result<Frame<Bytes>, Broken>>),
 }
 
 impl Body for Outgoing {
@@ -68,9 +78,7 @@ impl Body for Outgoing {
     ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         match &mut *self {
             Self::Whole(bytes) => Poll::Ready(bytes.take().map(|b| Ok(Frame::data(b)))),
-            Self::Chunks(rx) => rx
-                .poll_recv(cx)
-                .map(|next| next.map(|c| c.map(Frame::data))),
+            Self::Chunks(rx) => rx.poll_recv(cx),
         }
     }
 

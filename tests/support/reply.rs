@@ -21,6 +21,8 @@ pub(crate) enum Payload {
     Whole(Bytes),
     /// The gate is passed before each chunk but the first.
     Chunks(Vec<Bytes>, Option<Gate>),
+    /// Ends with trailers (over HTTP/2).
+    Trailed(Bytes),
     /// Starts and never ends.
     Endless(Bytes),
     /// Starts and breaks the connection.
@@ -113,6 +115,17 @@ impl Reply {
         Self {
             body: Payload::Hang,
             ..Self::ok()
+        }
+    }
+
+    /// Ends the body with trailers; the connection must be HTTP/2.
+    pub(crate) fn trailed(self) -> Self {
+        let Payload::Whole(body) = self.body else {
+            panic!("only a whole body can have trailers")
+        };
+        Self {
+            body: Payload::Trailed(body),
+            ..self
         }
     }
 

@@ -10,15 +10,16 @@ use super::envoy::{Envoy, POLL};
 
 /// How long a test waits for a stat before it fails with what was seen instead.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Gauges are written on ticks: an idle reading counts when it lasts over several.
-const QUIET: Duration = Duration::from_millis(100);
+/// Gauges are written on ticks, 200 ms apart when nothing happens: idle counts when it lasts over
+/// several.
+const QUIET: Duration = Duration::from_millis(500);
 /// What an Envoy or a VM writes when something in it has died.
 const DEATHS: [&str; 5] = [
-    "[critical]",
     "panicked at",
+    "RuntimeError",
+    "RangeError",
     "Segmentation fault",
     "assert failure",
-    "Plugin configured to fail",
 ];
 
 impl Envoy {

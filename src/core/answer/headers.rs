@@ -75,6 +75,9 @@ fn set(name: &'static str, value: String) -> Edit {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
 
     fn call<'a>(headers: &'a [(Vec<u8>, Vec<u8>)], refusal: Option<Class>) -> Finished<'a> {

@@ -164,6 +164,9 @@ struct Details<'a> {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
 
     const FULL: Refusal<'_> = Refusal {

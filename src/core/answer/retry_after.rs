@@ -14,6 +14,9 @@ pub(super) fn headers(wait: Duration) -> [(&'static str, String); 2] {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
 
     #[test]

@@ -26,6 +26,12 @@ impl Worker {
             // Weir's own answer.
             Vec::new()
         } else {
+            // Something else answers while the call waits: it must not be started any more.
+            self.let_go(host, now, &mut call);
+            if !via_upstream {
+                // Envoy's own answer, in place of the one that was to be tried again.
+                call.forget_refusal();
+            }
             self.settle_grant(host, now, &mut call, status, headers, via_upstream);
             finish(&mut call, now, headers)
         };
@@ -64,7 +70,7 @@ impl Worker {
             self.return_grant(host, now, call);
             return;
         }
-        self.avoid(host, Avoided::NoAttemptHalf);
+        self.avoid(host, now, Avoided::NoAttemptHalf);
         let verdict = classify(&Answer {
             status,
             headers,
@@ -98,9 +104,7 @@ impl Worker {
 
 /// Puts the provider's answer back as it was and adds what Weir has to say.
 fn finish(call: &mut Call, now: Time, headers: &Headers) -> Vec<Edit> {
-    if call.stage == Stage::Going {
-        call.stage = Stage::Answered;
-    }
+    call.stage = Stage::Answered;
     let undo = std::mem::take(&mut call.undo);
     let mut changes = Vec::new();
     if let Some(status) = undo.status {

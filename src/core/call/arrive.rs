@@ -126,7 +126,7 @@ impl Worker {
         now: Time,
         request: &Request<'_>,
         config: &Rc<Config>,
-    ) -> Option<(CallId, Call)> {
+    ) -> Option<(CallId, Box<Call>)> {
         let facts = request.facts();
         let (index, policy) = config.policy_for(&facts)?;
         let id = policy_id(policy.name());
@@ -145,7 +145,7 @@ impl Worker {
             .and_then(|name| request.header(name.as_str()))
             .and_then(milliseconds)
             .unwrap_or(Duration::MAX);
-        let call = Call {
+        let call = Box::new(Call {
             config: Rc::clone(config),
             policy: index,
             policy_name,
@@ -165,7 +165,7 @@ impl Worker {
             undo: Undo::default(),
             due: None,
             orphaned: None,
-        };
+        });
         Some((self.take_id(), call))
     }
 

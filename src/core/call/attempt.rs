@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::arrive::Request;
 use super::hold::READ_FOR;
-use super::state::{Attempt, Call, Reading, Stage, Undo};
+use super::state::{Attempt, Call, Reading};
 use super::{Headers, StreamId, Worker};
 use crate::core::answer::{Edit, remove_marks};
 use crate::core::classify::{is_refusal_status, may_refuse};
@@ -73,7 +73,7 @@ impl Worker {
             None => {
                 let (id, mut call) = self.admit(host, now, request, config)?;
                 call.started = Some(now);
-                self.stats.avoid(Avoided::NoGateHalf);
+                self.avoid(host, now, Avoided::NoGateHalf);
                 (id, call, true)
             }
         };
@@ -88,8 +88,7 @@ impl Worker {
             }
         }
         call.attempts_made = call.attempts_made.max(begin.number);
-        call.passed = None;
-        call.undo = Undo::default();
+        call.forget_refusal();
         call.orphaned = None;
         let left = begin
             .route_timeout
@@ -152,6 +151,8 @@ impl Worker {
         // A mark that is not ours would make the router retry.
         let foreign = remove_marks(&headers);
         if !may_refuse(status) {
+            // It goes to the client, whatever a hedged attempt beside it was told.
+            call.forget_refusal();
             if is_whole {
                 self.give_back(host, now, call, stream);
             }
@@ -190,10 +191,8 @@ impl Worker {
             return;
         };
         self.streams.remove(&stream);
-        if matches!(&call.stage, Stage::Held(hold) if hold.attempt == stream)
-            && let Stage::Held(hold) = std::mem::replace(&mut call.stage, Stage::Going)
-        {
-            self.let_go(host, now, &call, &hold);
+        if call.is_held_by(stream) {
+            self.let_go(host, now, &mut call);
         }
         self.give_back(host, now, &mut call, stream);
         call.attempts.remove(&stream);

@@ -30,9 +30,8 @@ pub(super) struct Clock {
     beaten: Option<Time>,
     flushed: Option<Time>,
     degraded: Option<Time>,
-    was_degraded: bool,
+    was_degraded: Option<bool>,
     said: std::collections::BTreeMap<Avoided, Time>,
-    now: Time,
 }
 
 impl Clock {
@@ -45,7 +44,6 @@ impl Clock {
 impl Worker {
     /// A tick of one of the VM's roots.
     pub fn tick(&mut self, host: &impl Host, now: Time) -> Vec<Action> {
-        self.clock.now = now;
         let mut actions = self.wake(host, now);
         for _ in 0..AT_ONCE {
             match self.due.first() {
@@ -69,7 +67,7 @@ impl Worker {
 
     /// Whether the clock matters before the next idle tick.
     pub fn is_busy(&self) -> bool {
-        !self.due.is_empty() || self.gates.has_unreported()
+        !self.due.is_empty() || self.gates.is_behind()
     }
 
     fn call_due(&mut self, host: &impl Host, now: Time, id: CallId) -> Option<Action> {
@@ -104,10 +102,7 @@ impl Worker {
                 if now < ends {
                     return None;
                 }
-                if let Some(place) = call.place {
-                    self.gates.line_mut(place).leave(call.key);
-                    self.gates.report(host, now, place);
-                }
+                self.let_go(host, now, call);
                 let (reason, limit) = match by_stay {
                     true => (Refused::WaitTooLong, "max_wait_ms"),
                     false => (Refused::Deadline, "budget_ms"),
@@ -136,7 +131,7 @@ impl Worker {
             true => Avoided::NoStopIteration,
             false => Avoided::BodyWithoutEnd,
         };
-        self.avoid(host, avoided);
+        self.avoid(host, now, avoided);
         match self.conclude(host, now, call, stream, Body::WithoutEnd) {
             Next::Pass(edits) => Some(Action::Answer {
                 attempt: stream,
@@ -148,9 +143,8 @@ impl Worker {
 
     /// Counts something that the surroundings kept Weir from doing, and now and then says what to
     /// change.
-    pub(super) fn avoid(&mut self, host: &impl Host, avoided: Avoided) {
+    pub(super) fn avoid(&mut self, host: &impl Host, now: Time, avoided: Avoided) {
         self.stats.avoid(avoided);
-        let now = self.clock.now;
         let said = self.clock.said.get(&avoided);
         if said.is_none_or(|at| now.since(*at) >= SAY_AGAIN) {
             self.clock.said.insert(avoided, now);
@@ -172,12 +166,13 @@ impl Worker {
         }
     }
 
-    /// The gauge stays up for a second after the last call that went on without shared state.
+    /// The gauge stays up for a second after the last call that went on without shared state. While
+    /// it does it is set again and again, since other VMs that are well set it too.
     fn show_degraded(&mut self, host: &impl Host, now: Time) {
         let recently = |at: Time| now.since(at) < Duration::from_secs(1);
         let is_degraded = self.clock.degraded.is_some_and(recently);
-        if is_degraded != self.clock.was_degraded {
-            self.clock.was_degraded = is_degraded;
+        if is_degraded || self.clock.was_degraded != Some(false) {
+            self.clock.was_degraded = Some(is_degraded);
             let value = u64::from(is_degraded);
             host.metric(MetricKind::Gauge, &plugin_stat("degraded"), value);
         }

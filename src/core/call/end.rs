@@ -3,7 +3,7 @@
 use super::state::{Call, Stage};
 use super::{StreamId, Worker};
 use crate::core::time::Time;
-use crate::core::wait::CallId;
+use crate::core::wait::{CallId, Line};
 use crate::port::Host;
 
 impl Worker {
@@ -18,7 +18,7 @@ impl Worker {
 
     /// Gives back all a call has and forgets it. Its attempts' streams may end later: they find no
     /// call.
-    pub(super) fn bury(&mut self, host: &impl Host, now: Time, id: CallId, mut call: Call) {
+    pub(super) fn bury(&mut self, host: &impl Host, now: Time, id: CallId, mut call: Box<Call>) {
         self.drop_call(id, &call);
         let slots = call.attempts.values().filter(|attempt| attempt.has_slot);
         let slots = slots.count() + usize::from(std::mem::take(&mut call.has_grant));
@@ -27,17 +27,22 @@ impl Worker {
             for _ in 0..slots {
                 line.finish();
             }
-            match &call.stage {
-                Stage::Waiting => {
-                    line.leave(call.key);
-                }
-                Stage::Held(hold) if hold.ready_since.is_some() => {
-                    line.leave(call.key);
-                }
-                Stage::Held(_) => line.let_go(),
-                Stage::Going | Stage::Refused | Stage::Answered => {}
-            }
+            leave_line(line, &call);
             self.gates.report(host, now, place);
         }
+    }
+}
+
+/// The call no longer waits and is no longer held.
+pub(super) fn leave_line(line: &mut Line, call: &Call) {
+    match &call.stage {
+        Stage::Waiting => {
+            line.leave(call.key);
+        }
+        Stage::Held(hold) if hold.ready_since.is_some() => {
+            line.leave(call.key);
+        }
+        Stage::Held(_) => line.let_go(),
+        Stage::Going | Stage::Refused | Stage::Answered => {}
     }
 }

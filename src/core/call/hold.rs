@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::attempt::Next;
+use super::end::leave_line;
 use super::state::{Call, Hold, Passed, Refusal, Stage};
 use super::{Action, Headers, StreamId, Undo, Worker};
 use crate::core::answer::{Edit, remove_marks};
@@ -69,6 +70,11 @@ impl Worker {
         stream: StreamId,
         part: Part<impl FnOnce(usize, usize) -> Vec<u8>>,
     ) -> Next {
+        let call = self.streams.get(&stream).and_then(|id| self.calls.get(id));
+        if !part.is_end && !call.is_some_and(|call| call.is_reading(stream)) {
+            // The usual case: a success streams by.
+            return Next::UNCHANGED;
+        }
         let Some((id, mut call)) = self.lift_by_stream(stream) else {
             return Next::UNCHANGED;
         };
@@ -86,8 +92,7 @@ impl Worker {
         part: Part<impl FnOnce(usize, usize) -> Vec<u8>>,
     ) -> Next {
         let Part { size, is_end, read } = part;
-        let is_held = matches!(&call.stage, Stage::Held(hold) if hold.attempt == stream);
-        if is_held {
+        if call.is_held_by(stream) {
             // The body went on after it was classified.
             return match size > BODY_CAP {
                 true => self.release_hold(host, now, call, Avoided::BodyOverCap),
@@ -141,6 +146,7 @@ impl Worker {
             provider: call.policy().map_or("auto", |p| p.provider().name()),
         });
         let Some(class) = verdict.refusal else {
+            call.forget_refusal();
             if body == Body::Whole {
                 self.give_back(host, now, call, stream);
             }
@@ -211,8 +217,8 @@ impl Worker {
         match plan {
             Plan::GiveUp { why } => {
                 match why {
-                    GiveUp::RequestIncomplete => self.avoid(host, Avoided::RequestIncomplete),
-                    GiveUp::BodyOverCap => self.avoid(host, Avoided::BodyOverCap),
+                    GiveUp::RequestIncomplete => self.avoid(host, now, Avoided::RequestIncomplete),
+                    GiveUp::BodyOverCap => self.avoid(host, now, Avoided::BodyOverCap),
                     _ => {}
                 }
                 let spent = matches!(why, GiveUp::Deadline | GiveUp::AttemptsSpent);
@@ -227,6 +233,7 @@ impl Worker {
                 if !has_room {
                     self.avoid(
                         host,
+                        now,
                         if is_taken {
                             Avoided::HoldTaken
                         } else {
@@ -281,15 +288,15 @@ impl Worker {
         now: Time,
         call: &mut Call,
     ) -> Option<Action> {
-        let Stage::Held(hold) = std::mem::replace(&mut call.stage, Stage::Going) else {
+        let Stage::Held(hold) = self.let_go(host, now, call) else {
             return None;
         };
-        self.let_go(host, now, call, &hold);
         let class = hold.refusal.class;
         let of = call
             .policy()
             .map_or(1, |policy| max_attempts(policy).of(class));
-        let edits = self.pass_on(host, now, call, &hold.refusal, true, of);
+        let budget_spent = hold.deadline <= now;
+        let edits = self.pass_on(host, now, call, &hold.refusal, budget_spent, of);
         Some(Action::Answer {
             attempt: hold.attempt,
             edits,
@@ -297,25 +304,22 @@ impl Worker {
     }
 
     fn release_hold(&mut self, host: &impl Host, now: Time, call: &mut Call, why: Avoided) -> Next {
-        self.avoid(host, why);
+        self.avoid(host, now, why);
         match self.give_up(host, now, call) {
             Some(Action::Answer { edits, .. }) => Next::Pass(edits),
             _ => Next::UNCHANGED,
         }
     }
 
-    /// A hold ends without a retry: its place is free.
-    pub(super) fn let_go(&mut self, host: &impl Host, now: Time, call: &Call, hold: &Hold) {
-        if let Some(place) = call.place {
-            let line = self.gates.line_mut(place);
-            match hold.ready_since {
-                None => line.let_go(),
-                Some(_) => {
-                    line.leave(call.key);
-                }
-            }
+    /// The call no longer waits and is no longer held: its place is free. What it was is returned.
+    pub(super) fn let_go(&mut self, host: &impl Host, now: Time, call: &mut Call) -> Stage {
+        if let Some(place) = call.place
+            && matches!(call.stage, Stage::Waiting | Stage::Held(_))
+        {
+            leave_line(self.gates.line_mut(place), call);
             self.gates.report(host, now, place);
         }
+        std::mem::replace(&mut call.stage, Stage::Going)
     }
 
     /// What is changed in a refusal that goes on to the client: the router must neither retry it nor

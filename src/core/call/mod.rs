@@ -30,12 +30,13 @@ pub use state::Undo;
 
 use crate::core::answer::Edit;
 use crate::core::answer::Reply;
-use crate::core::config::Config;
+use crate::core::config::{Config, Policy};
 use crate::core::fnv::fnv64;
 use crate::core::gate::{Key, Setting};
 use crate::core::report::LogBudget;
 use crate::core::report::stats::Stats;
 use crate::core::time::Time;
+use crate::core::wait::registry::read;
 use crate::core::wait::{CallId, Gates};
 use crate::port::Host;
 
@@ -69,11 +70,14 @@ pub enum Action {
     },
 }
 
+/// How many configurations a VM remembers. One that was forgotten counts as new when it comes back.
+const CONFIGS: usize = 1024;
+
 /// One VM's calls.
 #[derive(Debug)]
 pub struct Worker {
     gates: Gates,
-    calls: BTreeMap<CallId, Call>,
+    calls: BTreeMap<CallId, Box<Call>>,
     /// Which call a stream belongs to, for both halves.
     streams: BTreeMap<StreamId, CallId>,
     due: BTreeSet<(Time, CallId)>,
@@ -121,11 +125,14 @@ impl Worker {
             }
         }
         self.gates.listen(host);
+        if self.configs.len() >= CONFIGS {
+            self.configs.clear();
+        }
         if !self.configs.insert(config.hash()) {
             return;
         }
         for place in self.gates.busy_places() {
-            let Some(record) = crate::core::wait::gates::read(host, place) else {
+            let Some(record) = read(host, place) else {
                 continue;
             };
             let policy = config
@@ -151,7 +158,7 @@ impl Worker {
     }
 
     /// Puts a call back after a change, and its next due time with it.
-    fn keep(&mut self, id: CallId, mut call: Call) {
+    fn keep(&mut self, id: CallId, mut call: Box<Call>) {
         let next = call.next_due();
         if call.due != next {
             if let Some(due) = call.due {
@@ -166,12 +173,12 @@ impl Worker {
     }
 
     /// Takes a call out to change it; [`Worker::keep`] puts it back.
-    fn lift(&mut self, id: CallId) -> Option<Call> {
+    fn lift(&mut self, id: CallId) -> Option<Box<Call>> {
         self.calls.remove(&id)
     }
 
     /// The call a stream belongs to, taken out.
-    fn lift_by_stream(&mut self, stream: StreamId) -> Option<(CallId, Call)> {
+    fn lift_by_stream(&mut self, stream: StreamId) -> Option<(CallId, Box<Call>)> {
         let id = *self.streams.get(&stream)?;
         Some((id, self.lift(id)?))
     }
@@ -190,7 +197,7 @@ fn policy_id(name: &str) -> u64 {
 }
 
 /// The limits of a policy, as a gate's record keeps them.
-fn setting_of(policy: &crate::core::config::Policy) -> Setting {
+fn setting_of(policy: &Policy) -> Setting {
     Setting {
         hash: policy.limits_hash(),
         cap: policy.max_concurrent_calls().map_or(0, |cap| cap.get()),

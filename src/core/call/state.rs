@@ -133,8 +133,25 @@ pub(super) struct Reading {
 }
 
 impl Call {
+    /// What was on its way to the client no longer is.
+    pub(super) fn forget_refusal(&mut self) {
+        self.passed = None;
+        self.undo = Undo::default();
+    }
+
     pub(super) fn policy(&self) -> Option<&Policy> {
         self.config.policies().get(self.policy)
+    }
+
+    /// Whether the answer of this attempt is kept back.
+    pub(super) fn is_held_by(&self, attempt: StreamId) -> bool {
+        matches!(&self.stage, Stage::Held(hold) if hold.attempt == attempt)
+    }
+
+    /// Whether more of this attempt's answer matters.
+    pub(super) fn is_reading(&self, attempt: StreamId) -> bool {
+        let reading = self.attempts.get(&attempt).map(|a| a.reading.is_some());
+        reading.unwrap_or(false) || self.is_held_by(attempt)
     }
 
     /// When the clock next has something to say.
@@ -164,7 +181,10 @@ impl Call {
     pub(super) fn hold_due(&self, hold: &Hold) -> Time {
         match hold.ready_since {
             None => hold.not_before,
-            Some(since) => (since + self.max_wait()).min(hold.deadline),
+            // Later than `since` in any case: a slot that is free reaches it as a wake-up.
+            Some(since) => (since + self.max_wait())
+                .min(hold.deadline)
+                .max(since + Duration::from_nanos(1)),
         }
     }
 

@@ -51,6 +51,9 @@ pub(super) fn evidence(status: u16, said: &Said) -> Option<Evidence> {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
 
     fn found(status: u16, body: &str) -> Option<Evidence> {

@@ -69,6 +69,9 @@ fn is_per_minute(provider: &str, said: &Said) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
 
     fn found(status: u16, provider: &str, body: &str) -> Option<Evidence> {

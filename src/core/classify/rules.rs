@@ -59,6 +59,9 @@ fn decide(answer: &Answer<'_>, said: &Said) -> Option<(Class, Evidence)> {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
 
     fn verdict(status: u16, body: &str) -> Verdict {

@@ -36,6 +36,9 @@ fn parse(value: &[u8], unit_seconds: f64) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
 
     /// Milliseconds of a value in seconds.

@@ -53,6 +53,9 @@ fn is_port(bytes: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
 
     #[test]

@@ -85,6 +85,9 @@ fn any<T>(list: &[T], fits: impl Fn(&T) -> bool) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
 
     fn config(json: &str) -> Config {

@@ -93,6 +93,9 @@ fn in_host(byte: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
 
     fn takes(pattern: &str, host: &str) -> bool {

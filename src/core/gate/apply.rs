@@ -105,6 +105,10 @@ pub fn apply(
     entry.standing = mine;
     entry.stalled = false;
     return_excess(&mut entry);
+    if entry.granted > 0 {
+        // Whoever speaks is not blocked: its grants lie from now on, whatever was claimed before.
+        entry.granted_at = now;
+    }
     record.put_entry(entry);
 
     let mut setting_changed = false;
@@ -216,7 +220,6 @@ fn claim(
         record.put_entry(entry);
         return Outcome::NoGrant;
     }
-    ungrant(&mut entry);
     let mine = (entry.standing.head, owner.slot);
     let older = record
         .entries
@@ -225,10 +228,16 @@ fn claim(
         .min_by_key(|other| (other.standing.head, other.owner.slot))
         .filter(|other| (other.standing.head, other.owner.slot) < mine);
     let outcome = if let Some(other) = older {
-        grant(other, now);
+        // All at once: were it one at a time, two workers whose waiters alternate by age would hand
+        // k grants back and forth k times.
+        for _ in 0..entry.granted.min(other.uncovered()) {
+            ungrant(&mut entry);
+            grant(other, now);
+        }
         wake.push(other.owner.slot);
         Outcome::Handed
     } else {
+        ungrant(&mut entry);
         entry.standing = then;
         Outcome::Claimed
     };
@@ -248,6 +257,9 @@ fn hold(record: &mut Record, owner: Owner) -> Outcome {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::super::grant::STALE;
     use super::*;
 
@@ -402,6 +414,46 @@ mod tests {
         let change = send(&mut record, A, standing(0, 1, 1), claim);
         assert_eq!(change.outcome, Outcome::NoGrant);
         assert!(!record.entry(0).expect("entry").stalled);
+    }
+
+    #[test]
+    fn a_worker_that_keeps_claiming_is_not_blocked() {
+        let mut record = gate(2);
+        let mut at = |owner, mine, event, now| {
+            apply(&mut record, owner, mine, event, now).expect("not fenced")
+        };
+        let late = (Time(0) + STALE).before(std::time::Duration::from_nanos(1));
+        at(B, standing(1, 0, 0), Event::Report, Time(0));
+        at(A, standing(0, 2, 1), Event::Report, Time(0));
+        // The second grant is made just before the first is claimed and would go stale.
+        at(B, Standing::NONE, Event::Report, late);
+        let claim = Event::Claim {
+            then: standing(1, 1, 2),
+        };
+        assert_eq!(
+            at(A, standing(0, 2, 1), claim, late).outcome,
+            Outcome::Claimed
+        );
+        let change = at(B, standing(0, 1, 3), Event::Report, Time(0) + STALE);
+        assert_eq!(change.wake, [0u16; 0]);
+    }
+
+    #[test]
+    fn a_worker_that_speaks_does_not_lose_its_own_grant() {
+        let mut record = gate(1);
+        send(&mut record, A, standing(0, 1, 1), Event::Report);
+        send(&mut record, B, standing(0, 1, 2), Event::Report);
+        let mut report = || {
+            let now = Time(0) + STALE;
+            apply(&mut record, A, standing(0, 1, 1), Event::Report, now).expect("not fenced");
+            record.clone()
+        };
+        let once = report();
+        assert_eq!(
+            once.entry(0).map(|entry| (entry.granted, entry.stalled)),
+            Some((1, false))
+        );
+        assert_eq!(report(), once);
     }
 
     #[test]

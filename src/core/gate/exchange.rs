@@ -4,8 +4,9 @@
 //! Envoy runs straight through, the interleaving tests let other workers in everywhere.
 
 use super::apply::{Change, Event, Fenced, apply};
+use super::codec::DecodeError;
 use super::owner::Owner;
-use super::record::{DecodeError, Record, Standing};
+use super::record::{Record, Standing};
 use crate::core::time::Time;
 
 /// How often an event tries to write before it gives up. A conflict means that another worker got

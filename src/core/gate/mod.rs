@@ -1,6 +1,6 @@
 //! The shared state of one key, and the only ways it may change.
 //!
-//! - [`record`]: what is stored, byte for byte.
+//! - [`record`]: what is stored; [`codec`]: byte for byte.
 //! - [`apply`]: `(record, event, now) -> (record, effects)`, the one function that changes it.
 //! - [`grant`]: who gets a free slot.
 //! - [`exchange`]: read, apply, write if nobody else wrote, wake: one step at a time.
@@ -8,6 +8,7 @@
 //! - [`owner`]: what a worker is called in a record.
 
 pub mod apply;
+pub mod codec;
 pub mod exchange;
 pub mod grant;
 pub mod owner;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::stats::{plugin_stat, policy_stat};
 use crate::core::gate::owner::{SLOTS, WorkerSlot};
 use crate::core::time::Time;
-use crate::core::wait::gates::{directory, read};
+use crate::core::wait::registry::{directory, read};
 use crate::port::{Expect, Host, MetricKind, Stored};
 
 /// How old the gauges may get while somebody is there to set them.

@@ -84,6 +84,9 @@ fn as_words<S: Serializer>(evidence: &Evidence, serializer: S) -> Result<S::Ok, 
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
 
     const LINE: LogLine<'_> = LogLine {

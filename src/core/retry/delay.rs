@@ -57,6 +57,9 @@ impl Backoff {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
 
     const MIN: u64 = 0;

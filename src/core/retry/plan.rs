@@ -121,6 +121,9 @@ fn forbidden(call: &Situation, not_before: Time) -> Option<GiveUp> {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
     use crate::core::classify::Evidence;
 

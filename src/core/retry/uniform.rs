@@ -12,6 +12,9 @@ pub fn uniform(span: Duration, random: u64) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
 
     #[test]

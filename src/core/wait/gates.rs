@@ -6,12 +6,13 @@ use std::time::Duration;
 use super::line::{CallId, Kind, Line};
 use super::member::{Member, Settled};
 use super::post::Post;
+use super::registry::{create, find, read};
 use crate::core::gate::exchange::{Exchange, ExchangeError, Want};
 use crate::core::gate::grant::STALE;
-use crate::core::gate::table::{Directory, Place};
-use crate::core::gate::{Key, Record, Setting};
+use crate::core::gate::table::Place;
+use crate::core::gate::{Entry, Key, Owner, Record, Setting};
 use crate::core::time::Time;
-use crate::port::{Expect, Host, HostError, Stored};
+use crate::port::{Expect, Host, Stored};
 
 /// How long a grant may lie before a tick takes it although no wake-up came: wake-ups take well under
 /// a millisecond, so this one is lost.
@@ -52,6 +53,10 @@ pub struct Gates {
     places: BTreeMap<u128, Place>,
     members: BTreeMap<Place, Member>,
     trouble: Trouble,
+    /// Since when a grant was seen to lie unclaimed.
+    unclaimed: BTreeMap<Place, Time>,
+    /// A report failed and has to be repeated.
+    is_behind: bool,
 }
 
 impl Gates {
@@ -102,6 +107,7 @@ impl Gates {
         });
         if settled == Settled::Failed(ExchangeError::Conflicts) {
             // It waits here, and the next report says so.
+            self.is_behind = true;
             self.line_mut(place).wait(key, call, Kind::Fresh);
             return Settled::Waits;
         }
@@ -112,7 +118,10 @@ impl Gates {
     pub fn claim(&mut self, host: &impl Host, now: Time, place: Place) -> Option<(CallId, Kind)> {
         loop {
             match self.exchange(host, now, place, None, |member, owner| member.claim(owner)) {
-                Settled::Granted(call, kind) => return Some((call, kind)),
+                Settled::Granted(call, kind) => {
+                    self.unclaimed.remove(&place);
+                    return Some((call, kind));
+                }
                 Settled::Handed => {}
                 _ => return None,
             }
@@ -147,8 +156,10 @@ impl Gates {
     }
 
     /// Gates in which a call of this worker waits.
-    pub fn waiting_places(&self) -> Vec<Place> {
-        self.places_where(|member| member.line().is_waiting())
+    pub fn waiting_places(&mut self) -> Vec<Place> {
+        let waiting = self.places_where(|member| member.line().is_waiting());
+        self.unclaimed.retain(|place, _| waiting.contains(place));
+        waiting
     }
 
     /// Gates this worker has anything in.
@@ -158,14 +169,16 @@ impl Gates {
 
     /// Says again what a gate has not heard yet.
     pub fn repeat_reports(&mut self, host: &impl Host, now: Time) {
-        for place in self.places_where(Member::is_unreported) {
-            self.report(host, now, place);
+        if std::mem::take(&mut self.is_behind) {
+            for place in self.places_where(Member::is_unreported) {
+                self.report(host, now, place);
+            }
         }
     }
 
     /// Whether a gate has yet to hear something.
-    pub fn has_unreported(&self) -> bool {
-        self.members.values().any(Member::is_unreported)
+    pub fn is_behind(&self) -> bool {
+        self.is_behind
     }
 
     /// Looks after a gate in which this worker waits. True if a grant lies there whose wake-up was
@@ -177,25 +190,22 @@ impl Gates {
         let Some(record) = read(host, place) else {
             return false;
         };
-        let lies = |span: Duration| {
-            move |entry: &&crate::core::gate::Entry| {
-                entry.granted > 0 && entry.granted_at + span <= now
-            }
+        let lies_stale = |entry: &Entry| {
+            entry.granted > 0 && entry.granted_at + STALE <= now && entry.owner.slot != owner.slot
         };
-        let is_mine = |slot: u16| slot == owner.slot;
-        if record
-            .entries
-            .iter()
-            .filter(lies(STALE))
-            .any(|entry| !is_mine(entry.owner.slot))
-        {
+        if record.entries.iter().any(lies_stale) {
             self.report(host, now, place);
         }
-        record
-            .entries
-            .iter()
-            .filter(lies(LOST))
-            .any(|entry| is_mine(entry.owner.slot))
+        // By this worker's own clock: the record's starts anew whenever the worker speaks.
+        if record
+            .entry(owner.slot)
+            .is_none_or(|mine| mine.granted == 0)
+        {
+            self.unclaimed.remove(&place);
+            return false;
+        }
+        let since = *self.unclaimed.entry(place).or_insert(now);
+        now.since(since) >= LOST
     }
 
     /// Takes the wake-ups that have come: the gates to claim in.
@@ -234,6 +244,7 @@ impl Gates {
 
     /// The worker's slot is gone: everything it has is reported again under a new one.
     fn renew(&mut self, host: &impl Host) {
+        self.is_behind = true;
         self.post.resign();
         self.post.register(host);
         for member in self.members.values_mut() {
@@ -249,11 +260,12 @@ impl Gates {
         now: Time,
         place: Place,
         arriving: Option<(Key, CallId)>,
-        start: impl Fn(&Member, crate::core::gate::Owner) -> Option<Exchange>,
+        start: impl Fn(&Member, Owner) -> Option<Exchange>,
     ) -> Settled {
         let mut settled = Settled::Failed(ExchangeError::Unusable);
         for _ in 0..2 {
             let Some(owner) = self.post.register(host) else {
+                self.is_behind = true;
                 break;
             };
             let member = self.members.entry(place).or_default();
@@ -263,6 +275,7 @@ impl Gates {
             let finished = self.carry(host, now, place, exchange);
             let member = self.members.entry(place).or_default();
             settled = member.settle(&finished, arriving);
+            self.is_behind |= matches!(settled, Settled::Failed(_));
             if settled != Settled::Failed(ExchangeError::Fenced) {
                 break;
             }
@@ -305,78 +318,6 @@ impl Gates {
                     return exchange;
                 }
             }
-        }
-    }
-}
-
-/// The record of a gate, if it can be read.
-pub fn read(host: &impl Host, place: Place) -> Option<Record> {
-    match host.shared_get(&place.name()) {
-        Ok(Stored::Present { bytes, .. }) => Record::decode(&bytes).ok(),
-        Ok(Stored::Absent) | Err(_) => None,
-    }
-}
-
-/// The places of all gates.
-pub fn directory(host: &impl Host) -> Directory {
-    match host.shared_get(Directory::NAME) {
-        Ok(Stored::Present { bytes, .. }) => Directory::decode(Some(&bytes)),
-        Ok(Stored::Absent) | Err(_) => Directory::decode(None),
-    }
-}
-
-/// The place of a key, made if it is new. `None` if there is no room for it.
-fn find(
-    host: &impl Host,
-    identity: u128,
-    policy: u64,
-    setting: Setting,
-    max_keys: u16,
-) -> Result<Option<Place>, HostError> {
-    let mut has_room = None;
-    for place in Place::probes(identity) {
-        let mut stored = host.shared_get(&place.name())?;
-        if stored == Stored::Absent {
-            let room = *has_room.get_or_insert_with(|| directory(host).len() < u32::from(max_keys));
-            if !room {
-                return Ok(None);
-            }
-            create(host, place, &Record::new(identity, policy, setting))?;
-            stored = host.shared_get(&place.name())?;
-        }
-        if let Stored::Present { bytes, .. } = stored
-            && Record::decode(&bytes).is_ok_and(|record| record.identity == identity)
-        {
-            return Ok(Some(place));
-        }
-    }
-    Ok(None)
-}
-
-/// Creates a gate unless it is there already.
-fn create(host: &impl Host, place: Place, record: &Record) -> Result<(), HostError> {
-    match host.shared_set(&place.name(), &record.encode(), Expect::New) {
-        Ok(()) => enter(host, place),
-        Err(HostError::Conflict) => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
-/// Enters a new gate into the directory.
-fn enter(host: &impl Host, place: Place) -> Result<(), HostError> {
-    loop {
-        let stored = host.shared_get(Directory::NAME)?;
-        let (mut directory, expect) = match stored {
-            Stored::Absent => (Directory::decode(None), Expect::New),
-            Stored::Present { bytes, cas } => (Directory::decode(Some(&bytes)), Expect::Same(cas)),
-        };
-        if !directory.add(place) {
-            return Ok(());
-        }
-        match host.shared_set(Directory::NAME, directory.bytes(), expect) {
-            // Somebody else entered a gate: there are only so many.
-            Err(HostError::Conflict) => {}
-            result => return result,
         }
     }
 }

@@ -3,12 +3,14 @@
 //! - [`line`]: its calls in one gate, in order.
 //! - [`member`]: the events it sends to that gate, and what the results mean for the line.
 //! - [`gates`]: all its gates, and the way to their shared records.
+//! - [`registry`]: where a key's gate is.
 //! - [`post`]: its worker slot, and how workers wake each other.
 
 pub mod gates;
 pub mod line;
 pub mod member;
 pub mod post;
+pub mod registry;
 
 pub use gates::{Arrival, Gates};
 pub use line::{CallId, Kind, Line};

@@ -14,6 +14,8 @@ const TAKE: usize = 64;
 #[derive(Debug, Default)]
 pub struct Post {
     mine: Option<(Owner, QueueId)>,
+    /// There was no slot to take at the last look; heartbeats look again.
+    is_full: bool,
     queues: BTreeMap<u16, QueueId>,
 }
 
@@ -26,8 +28,9 @@ impl Post {
     /// Takes a worker slot if this worker has none. `None` if there is none left or shared data
     /// cannot be used.
     pub fn register(&mut self, host: &impl Host) -> Option<Owner> {
-        if self.mine.is_none() {
+        if self.mine.is_none() && !self.is_full {
             self.mine = (0..SLOTS).find_map(|slot| take(host, slot));
+            self.is_full = self.mine.is_none();
         }
         self.owner()
     }
@@ -48,6 +51,7 @@ impl Post {
 
     /// Advances the heartbeat. False if the slot has gone to another worker.
     pub fn heartbeat(&mut self, host: &impl Host) -> bool {
+        self.is_full = false;
         let Some((owner, _)) = self.mine else {
             return true;
         };

@@ -1,0 +1,219 @@
+//! The laws, as they can be seen from outside.
+
+use std::fmt;
+
+use weir::core::gate::grant::STALE;
+use weir::core::gate::{Record, Standing};
+use weir::core::time::Time;
+
+use crate::scope::Scope;
+use crate::world::World;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Law {
+    Cap,
+    Order,
+    LostWakeUp,
+    Leak,
+    HandOver,
+    NoCharge,
+    /// Shared data is used as it must be.
+    Store,
+    /// The protocol comes to rest.
+    Rest,
+}
+
+impl Law {
+    pub fn broken(self, how: &str) -> Broken {
+        Broken {
+            law: self,
+            how: how.to_owned(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    pub law: Law,
+    pub how: String,
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self.law {
+            Law::Cap => "L1 cap",
+            Law::Order => "L2 order",
+            Law::LostWakeUp => "L3 no lost wake-up",
+            Law::Leak => "L4 no leak",
+            Law::HandOver => "L5 hand-over",
+            Law::NoCharge => "L8 no charge for nothing",
+            Law::Store => "the store",
+            Law::Rest => "L3 the protocol comes to rest",
+        };
+        write!(f, "{name}: {}", self.how)
+    }
+}
+
+/// What must hold when worker `at` has just written. `started` is the key of the call that it
+/// started by it.
+pub fn check_commit(
+    scope: &Scope,
+    world: &World,
+    at: usize,
+    before: &Record,
+    started: Option<u64>,
+) -> Result<(), Broken> {
+    let record = &world.record;
+    check_cap(scope, world, at, before)?;
+    for entry in &record.entries {
+        if entry.granted > entry.standing.waiting() {
+            return Err(Law::HandOver.broken(&format!(
+                "slot {} has {} grants for {} waiters",
+                entry.owner.slot,
+                entry.granted,
+                entry.standing.waiting()
+            )));
+        }
+    }
+    let Some(started) = started else {
+        return Ok(());
+    };
+    for (other, worker) in world.workers.iter().enumerate() {
+        let known = (0..worker.calls.len()).filter(|call| worker.known >> call & 1 == 1);
+        let older = known
+            .filter(|call| scope.keys[other][*call] < started)
+            .count();
+        let (granted, is_stalled) = world
+            .entry(other)
+            .map_or((0, false), |entry| (entry.granted as usize, entry.stalled));
+        if older > granted && !is_stalled {
+            return Err(Law::Order.broken(&format!(
+                "key {started} of {} started, but {} has {older} older waiters and {granted} grants",
+                name(at),
+                name(other),
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Only a grant that was left lying for [`STALE`] may be taken away, and never from who just spoke.
+pub fn check_revoked(
+    world: &World,
+    speaker: usize,
+    before: &Record,
+    now: Time,
+) -> Result<(), Broken> {
+    for (at, worker) in world.workers.iter().enumerate() {
+        let was_stalled = before
+            .entry(worker.owner.slot)
+            .is_some_and(|entry| entry.stalled);
+        let is_stalled = world.entry(at).is_some_and(|entry| entry.stalled);
+        let is_stale = worker
+            .grants
+            .first()
+            .is_some_and(|granted| *granted + STALE <= now);
+        if is_stalled && (at == speaker || !was_stalled && !is_stale) {
+            return Err(Law::Order.broken(&format!(
+                "{} lost grants made at {:?} at {now:?}",
+                name(at),
+                worker.grants
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn check_cap(scope: &Scope, world: &World, at: usize, before: &Record) -> Result<(), Broken> {
+    let slot = world.workers[at].owner.slot;
+    let was = before.entry(slot).map_or(0, |entry| entry.standing.running);
+    let says = world.workers[at].member.line().standing().running;
+    if says > was && !scope.thief {
+        return Err(Law::Cap.broken(&format!("{} runs {says}, the record knew {was}", name(at))));
+    }
+    // A worker that is adopted again brings what it runs, over the cap if need be.
+    let brought = before.in_flight() + u64::from(says.saturating_sub(was));
+    let (limit, after) = (world.record.setting.limit(), world.record.in_flight());
+    if after > limit && after > brought {
+        return Err(Law::Cap.broken(&format!("{after} in flight under a limit of {limit}")));
+    }
+    Ok(())
+}
+
+/// What must hold after every step.
+pub fn check_state(scope: &Scope, world: &World) -> Result<(), Broken> {
+    let running: u64 = world
+        .workers
+        .iter()
+        .map(|worker| u64::from(worker.running()))
+        .sum();
+    if !scope.thief && running > scope.highest_limit() {
+        return Err(Law::Cap.broken(&format!("{running} calls run")));
+    }
+    for (at, worker) in world.workers.iter().enumerate() {
+        if worker.task.is_some() {
+            continue;
+        }
+        let (line, calls) = (
+            worker.member.line().standing(),
+            worker.standing(&scope.keys[at]),
+        );
+        if line != calls {
+            return Err(
+                Law::NoCharge.broken(&format!("{} has {calls:?} and counts {line:?}", name(at)))
+            );
+        }
+        let told = world
+            .entry(at)
+            .map_or(Standing::NONE, |entry| entry.standing);
+        if !worker.is_fenced && !worker.member.is_unreported() && told != line {
+            return Err(Law::NoCharge.broken(&format!(
+                "{} stands {line:?}, the record has {told:?}",
+                name(at)
+            )));
+        }
+    }
+    if world.is_quiet(scope) {
+        check_quiet(world)?;
+    }
+    Ok(())
+}
+
+/// What must hold when nothing is on its way.
+fn check_quiet(world: &World) -> Result<(), Broken> {
+    let record = &world.record;
+    let running: u64 = record
+        .entries
+        .iter()
+        .map(|entry| u64::from(entry.standing.running))
+        .sum();
+    let waiting: u32 = world
+        .workers
+        .iter()
+        .map(crate::worker::Worker::waiting)
+        .sum();
+    if waiting > 0 && running < record.setting.limit() {
+        return Err(Law::LostWakeUp.broken(&format!(
+            "{waiting} wait while {running} of {} run, and nothing is on its way",
+            record.setting.limit()
+        )));
+    }
+    if world
+        .workers
+        .iter()
+        .any(|worker| worker.member.is_unreported())
+    {
+        return Err(Law::LostWakeUp.broken("a report is left to a tick without a conflict"));
+    }
+    if world.is_over() && !record.entries.is_empty() {
+        return Err(Law::Leak.broken(&format!(
+            "all is over and the record has {:?}",
+            record.entries
+        )));
+    }
+    Ok(())
+}
+
+pub fn name(worker: usize) -> char {
+    char::from(b'A' + u8::try_from(worker).unwrap_or(0))
+}

@@ -1,0 +1,148 @@
+//! One worker: its calls, its member of the gate, and what it is in the middle of.
+
+use weir::core::gate::exchange::Exchange;
+use weir::core::gate::{Key, Owner, Standing};
+use weir::core::time::Time;
+use weir::core::wait::{CallId, Kind, Member};
+
+use crate::world::Step;
+
+/// Where a call is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    New,
+    Waiting,
+    Running,
+    Refused,
+    Held,
+    WaitingAgain,
+    RunningAgain,
+    Gone,
+}
+
+impl Phase {
+    pub fn waits(self) -> bool {
+        matches!(self, Phase::Waiting | Phase::WaitingAgain)
+    }
+
+    pub fn runs(self) -> bool {
+        matches!(self, Phase::Running | Phase::RunningAgain)
+    }
+}
+
+/// What an exchange in progress is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Errand {
+    Report,
+    Arrive(usize),
+    Claim,
+    Hold(usize),
+    Configure,
+    /// Takes back what was said under a worker slot that was lost.
+    Farewell,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Task {
+    pub errand: Errand,
+    pub exchange: Exchange,
+    /// When the record was read.
+    pub read_at: Time,
+    /// What to do when it is done.
+    pub next: Option<Errand>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Worker {
+    pub owner: Owner,
+    pub member: Member,
+    pub calls: Vec<Phase>,
+    pub wakes: u8,
+    pub task: Option<Task>,
+    /// Its waiters as the record knows them, one bit per call.
+    pub known: u32,
+    /// When each of its unclaimed grants was made.
+    pub grants: Vec<Time>,
+    /// It came under the new configuration.
+    pub is_configured: bool,
+    /// Another worker has its slot and it has not noticed.
+    pub is_fenced: bool,
+}
+
+impl Worker {
+    fn count(&self, is: impl Fn(Phase) -> bool) -> u32 {
+        self.calls.iter().map(|phase| u32::from(is(*phase))).sum()
+    }
+
+    pub fn running(&self) -> u32 {
+        self.count(Phase::runs)
+    }
+
+    pub fn waiting(&self) -> u32 {
+        self.count(Phase::waits)
+    }
+
+    /// What its line must say.
+    pub fn standing(&self, keys: &[u64]) -> Standing {
+        let waiters = self
+            .calls
+            .iter()
+            .zip(keys)
+            .filter(|(phase, _)| phase.waits());
+        Standing {
+            running: self.running(),
+            fresh: self.count(|phase| phase == Phase::Waiting),
+            ready: self.count(|phase| phase == Phase::WaitingAgain),
+            held: self.count(|phase| matches!(phase, Phase::Held | Phase::WaitingAgain)),
+            head: waiters.map(|(_, key)| Key(*key)).min().unwrap_or(Key::LAST),
+        }
+    }
+
+    pub fn waiters(&self) -> u32 {
+        let bits = self.calls.iter().enumerate();
+        bits.map(|(call, phase)| u32::from(phase.waits()) << call)
+            .sum()
+    }
+}
+
+impl Worker {
+    /// A call ends, leaves, or becomes ready. False if the gate need not know.
+    pub fn change_line(&mut self, key: u64, call: usize, step: Step) -> bool {
+        let phase = self.calls[call];
+        self.calls[call] = match step {
+            Step::Refuse(_) => Phase::Refused,
+            Step::Ready(_) => Phase::WaitingAgain,
+            _ => Phase::Gone,
+        };
+        match (step, phase) {
+            (Step::Ready(_), _) => self.member.line_mut().wait(Key(key), id(call), Kind::Ready),
+            (_, Phase::Running | Phase::RunningAgain) => self.member.line_mut().finish(),
+            (_, Phase::Held) => self.member.line_mut().let_go(),
+            (_, Phase::Waiting | Phase::WaitingAgain) => {
+                self.member.line_mut().leave(Key(key));
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    pub fn move_to(&mut self, slot: u16) {
+        self.owner = Owner {
+            slot,
+            generation: 1,
+        };
+        self.is_fenced = false;
+        self.member.forget_reports();
+    }
+}
+
+pub fn id(call: usize) -> CallId {
+    CallId(u64::try_from(call).expect("few calls"))
+}
+
+pub fn oldest(worker: &Worker, keys: &[u64]) -> usize {
+    let waiters = (0..keys.len()).filter(|call| worker.calls[*call].waits());
+    waiters
+        .min_by_key(|call| keys[*call])
+        .expect("a claim is for a waiter")
+}

@@ -1,0 +1,518 @@
+//! Workers, their shared record, and every step one of them may take next.
+//!
+//! Each worker is the product's own [`Member`] and at most one [`Exchange`]; the store has the exact
+//! semantics of shared data: a write succeeds only if nobody wrote since the read. Two steps are
+//! taken early because nobody else can tell: an event that touches only its worker is one step with
+//! the read that follows it, and a write that is bound to fail fails at once.
+
+use std::hash::Hash;
+
+use weir::core::gate::exchange::{Exchange, ExchangeError, Want};
+use weir::core::gate::grant::STALE;
+use weir::core::gate::{
+    Change, Entry, Event, Key, Outcome, Owner, Record, Setting, Standing, apply,
+};
+use weir::core::time::Time;
+use weir::core::wait::{CallId, Kind, Member, Settled};
+
+use crate::fingerprint::Fingerprint;
+use crate::laws::{self, Broken, Law};
+use crate::scope::{Grain, Scope};
+use crate::worker::{Errand, Phase, Task, Worker, id, oldest};
+
+/// A worker that took the first worker's slot, with a call that runs already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Thief {
+    Absent,
+    Present,
+    Left,
+}
+
+/// One step of one worker, or of the world around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    Arrive(usize),
+    Leave(usize),
+    End(usize),
+    Refuse(usize),
+    Hold(usize),
+    Ready(usize),
+    Configure,
+    Proceed,
+    Hear,
+    HearTwice,
+    Lose,
+    Tick,
+    Notice,
+    Jump,
+    Steal,
+    Return,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct World {
+    pub record: Record,
+    pub workers: Vec<Worker>,
+    pub now: Time,
+    pub thief: Thief,
+    pub duplicates: u8,
+    pub jumps: u8,
+}
+
+/// The number every read is told; who may write is tracked by failing doomed writes at once.
+const CAS: u32 = 7;
+
+impl World {
+    pub fn new(scope: &Scope) -> World {
+        let workers = (0..scope.workers())
+            .map(|slot| Worker {
+                owner: Owner {
+                    slot: u16::try_from(slot).expect("few workers"),
+                    generation: 1,
+                },
+                member: Member::default(),
+                calls: vec![Phase::New; scope.keys[slot].len()],
+                wakes: 0,
+                task: None,
+                known: 0,
+                grants: Vec::new(),
+                is_configured: false,
+                is_fenced: false,
+            })
+            .collect();
+        World {
+            record: Record::new(1, 1, scope.setting),
+            workers,
+            now: Time(0),
+            thief: Thief::Absent,
+            duplicates: scope.duplicates,
+            jumps: scope.jumps,
+        }
+    }
+
+    /// Everything that may happen next.
+    pub fn steps(&self, scope: &Scope, steps: &mut Vec<(usize, Step)>) {
+        steps.clear();
+        if self.jumps > 0 {
+            steps.push((0, Step::Jump));
+        }
+        if scope.thief && self.thief == Thief::Absent {
+            steps.push((0, Step::Steal));
+        }
+        if self.thief == Thief::Present {
+            steps.push((0, Step::Return));
+        }
+        for (at, worker) in self.workers.iter().enumerate() {
+            if worker.task.is_some() {
+                steps.push((at, Step::Proceed));
+                continue;
+            }
+            if worker.wakes > 0 {
+                steps.push((at, Step::Hear));
+                if self.duplicates > 0 {
+                    steps.push((at, Step::HearTwice));
+                }
+                if scope.lossy {
+                    steps.push((at, Step::Lose));
+                }
+            }
+            if scope.lossy && self.has_work_for_tick(worker) {
+                steps.push((at, Step::Tick));
+            }
+            if worker.is_fenced {
+                steps.push((at, Step::Notice));
+            }
+            if scope.configure.is_some() && !worker.is_configured {
+                steps.push((at, Step::Configure));
+            }
+            self.call_steps(scope, at, steps);
+        }
+    }
+
+    fn call_steps(&self, scope: &Scope, at: usize, steps: &mut Vec<(usize, Step)>) {
+        let mut has_arrival = false;
+        for (call, phase) in self.workers[at].calls.iter().enumerate() {
+            match phase {
+                Phase::New if !has_arrival => {
+                    has_arrival = true;
+                    steps.push((at, Step::Arrive(call)));
+                }
+                Phase::New | Phase::Gone => {}
+                Phase::Waiting | Phase::WaitingAgain => steps.push((at, Step::Leave(call))),
+                Phase::Running => {
+                    steps.push((at, Step::End(call)));
+                    if scope.is_refused(at, call) {
+                        steps.push((at, Step::Refuse(call)));
+                    }
+                }
+                Phase::RunningAgain => steps.push((at, Step::End(call))),
+                Phase::Refused => {
+                    steps.push((at, Step::Hold(call)));
+                    steps.push((at, Step::Leave(call)));
+                }
+                Phase::Held => {
+                    steps.push((at, Step::Ready(call)));
+                    steps.push((at, Step::Leave(call)));
+                }
+            }
+        }
+    }
+
+    /// A tick with nothing to say and nothing to fetch changes nothing, so it is no step.
+    fn has_work_for_tick(&self, worker: &Worker) -> bool {
+        let entry = self.record.entry(worker.owner.slot);
+        worker.member.is_unreported()
+            || entry.is_some_and(|entry| entry.granted > 0 || entry.stalled)
+    }
+
+    /// Takes one step and checks what the laws say about it.
+    pub fn take(&mut self, scope: &Scope, at: usize, step: Step) -> Result<(), Broken> {
+        let worker = &mut self.workers[at];
+        match step {
+            Step::Proceed => return self.proceed(scope, at),
+            Step::Jump => {
+                self.jumps -= 1;
+                self.now = self.now + STALE;
+                return Ok(());
+            }
+            Step::Steal | Step::Return => return self.steal(scope, step == Step::Steal),
+            Step::Lose => {
+                worker.wakes -= 1;
+                return Ok(());
+            }
+            Step::HearTwice => {
+                self.duplicates -= 1;
+                return self.begin(scope, at, Errand::Claim, None);
+            }
+            Step::Hear => {
+                worker.wakes -= 1;
+                return self.begin(scope, at, Errand::Claim, None);
+            }
+            Step::Tick if worker.member.is_unreported() => {
+                return self.begin(scope, at, Errand::Report, Some(Errand::Claim));
+            }
+            Step::Tick => return self.begin(scope, at, Errand::Claim, None),
+            Step::Notice => return self.begin(scope, at, Errand::Farewell, None),
+            Step::Configure => {
+                worker.is_configured = true;
+                return self.begin(scope, at, Errand::Configure, None);
+            }
+            Step::Arrive(call) => return self.begin(scope, at, Errand::Arrive(call), None),
+            Step::Hold(call) => return self.begin(scope, at, Errand::Hold(call), None),
+            Step::Leave(call) | Step::End(call) | Step::Refuse(call) | Step::Ready(call) => {
+                if !worker.change_line(scope.keys[at][call], call, step) {
+                    return Ok(());
+                }
+            }
+        }
+        self.begin(scope, at, Errand::Report, None)
+    }
+
+    fn begin(
+        &mut self,
+        scope: &Scope,
+        at: usize,
+        errand: Errand,
+        next: Option<Errand>,
+    ) -> Result<(), Broken> {
+        self.prepare(scope, at, errand, next);
+        if self.workers[at].task.is_none() {
+            return laws::check_state(scope, self);
+        }
+        self.proceed(scope, at)
+    }
+
+    /// Sets up an errand, or what follows it if it has no point.
+    fn prepare(&mut self, scope: &Scope, at: usize, errand: Errand, next: Option<Errand>) {
+        let exchange = self.compose(scope, at, errand);
+        let worker = &mut self.workers[at];
+        match exchange {
+            Some(exchange) => {
+                worker.task = Some(Task {
+                    errand,
+                    exchange,
+                    read_at: Time(0),
+                    next,
+                });
+            }
+            None => {
+                if let Some(next) = next {
+                    self.prepare(scope, at, next, None);
+                }
+            }
+        }
+    }
+
+    fn compose(&self, scope: &Scope, at: usize, errand: Errand) -> Option<Exchange> {
+        let worker = &self.workers[at];
+        let (setting, connection) = match scope.configure {
+            Some(setting) if worker.is_configured => (setting, 1),
+            _ => (scope.setting, 0),
+        };
+        let (member, owner) = (&worker.member, worker.owner);
+        Some(match errand {
+            Errand::Report => member.report(owner),
+            Errand::Claim => return member.claim(owner),
+            Errand::Hold(_) => member.hold(owner),
+            Errand::Configure => member.configure(owner, setting),
+            Errand::Farewell => Exchange::new(owner, Standing::NONE, Event::Report),
+            Errand::Arrive(call) => {
+                let key = Key(scope.keys[at][call]);
+                member.arrive(owner, key, scope.is_no_wait(at, call), setting, connection)
+            }
+        })
+    }
+
+    fn proceed(&mut self, scope: &Scope, at: usize) -> Result<(), Broken> {
+        loop {
+            self.host_call(scope, at)?;
+            if let Some(task) = &self.workers[at].task
+                && matches!(task.exchange.want(), Want::Done(_))
+            {
+                self.finish(scope, at)?;
+                break;
+            }
+            if scope.grain == Grain::HostCall {
+                break;
+            }
+        }
+        laws::check_state(scope, self)
+    }
+
+    /// One host call: a read, a write, or one wake-up.
+    fn host_call(&mut self, scope: &Scope, at: usize) -> Result<(), Broken> {
+        let now = self.now;
+        let mut task = self.workers[at].task.take().expect("a task in progress");
+        match task.exchange.want() {
+            Want::Read => {
+                task.read_at = now;
+                task.exchange.read(Some((&self.record.encode(), CAS)), now);
+                if !matches!(task.exchange.want(), Want::Write { .. }) {
+                    let record = self.record.clone();
+                    self.decided(scope, at, &task, &record)?;
+                }
+            }
+            Want::Write { bytes, cas } => {
+                if cas != CAS {
+                    return Err(Law::Store.broken("the write names a number that was not read"));
+                }
+                let after = Record::decode(bytes).expect("a record this code wrote");
+                let before = std::mem::replace(&mut self.record, after);
+                task.exchange.wrote(true);
+                self.decided(scope, at, &task, &before)?;
+                self.fail_doomed(scope, Some(at));
+            }
+            Want::Wake(slot) => {
+                task.exchange.woke();
+                self.wake(slot);
+            }
+            Want::Done(_) => {}
+        }
+        self.workers[at].task = Some(task);
+        Ok(())
+    }
+
+    /// The event is in the record, or found nothing to write.
+    fn decided(
+        &mut self,
+        scope: &Scope,
+        at: usize,
+        task: &Task,
+        before: &Record,
+    ) -> Result<(), Broken> {
+        let Some(change) = change_of(&task.exchange) else {
+            return Ok(());
+        };
+        let worker = &mut self.workers[at];
+        worker.known = match (task.errand, change.outcome) {
+            (Errand::Farewell, _) => 0,
+            (Errand::Arrive(call), Outcome::Wait) => worker.waiters() | 1 << call,
+            (Errand::Claim, Outcome::Claimed) => {
+                worker.waiters() & !(1 << oldest(worker, &scope.keys[at]))
+            }
+            _ => worker.waiters(),
+        };
+        let started = match (task.errand, change.outcome) {
+            (Errand::Arrive(call), Outcome::Start) => Some(scope.keys[at][call]),
+            (Errand::Claim, Outcome::Claimed) => {
+                Some(scope.keys[at][oldest(worker, &scope.keys[at])])
+            }
+            _ => None,
+        };
+        laws::check_revoked(self, at, before, task.read_at)?;
+        self.date_grants(task.read_at, task.errand == Errand::Claim);
+        laws::check_commit(scope, self, at, before, started)
+    }
+
+    /// Notes when grants were made. The oldest is claimed first; one that is given back is the newest.
+    fn date_grants(&mut self, now: Time, is_claim: bool) {
+        for at in 0..self.workers.len() {
+            let granted = self.entry(at).map_or(0, |entry| entry.granted as usize);
+            let grants = &mut self.workers[at].grants;
+            if is_claim && grants.len() > granted {
+                grants.remove(0);
+            }
+            grants.resize(granted, now);
+        }
+    }
+
+    /// Writes that are bound to fail, because the record changed since their read, fail now.
+    fn fail_doomed(&mut self, scope: &Scope, writer: Option<usize>) {
+        for at in 0..self.workers.len() {
+            let Some(mut task) = self.workers[at].task.take() else {
+                continue;
+            };
+            if Some(at) != writer && matches!(task.exchange.want(), Want::Write { .. }) {
+                task.exchange.wrote(false);
+                if task.exchange.want() == Want::Read {
+                    // The count of tries matters only at its bound, which no run here reaches.
+                    task.read_at = Time(0);
+                    task.exchange = self
+                        .compose(scope, at, task.errand)
+                        .expect("an errand begun");
+                }
+            }
+            self.workers[at].task = Some(task);
+        }
+    }
+
+    fn wake(&mut self, slot: u16) {
+        let heard = |worker: &&mut Worker| worker.owner.slot == slot && !worker.is_fenced;
+        if let Some(worker) = self.workers.iter_mut().find(heard) {
+            worker.wakes += 1;
+        }
+    }
+
+    fn finish(&mut self, scope: &Scope, at: usize) -> Result<(), Broken> {
+        let spare = u16::try_from(self.workers.len()).expect("few workers");
+        let worker = &mut self.workers[at];
+        let task = worker.task.take().expect("a task in progress");
+        if task.errand == Errand::Farewell {
+            worker.move_to(spare);
+            self.prepare(scope, at, Errand::Report, Some(Errand::Claim));
+            return Ok(());
+        }
+        let arriving = match task.errand {
+            Errand::Arrive(call) => Some((Key(scope.keys[at][call]), id(call))),
+            _ => None,
+        };
+        let settled = worker.member.settle(&task.exchange, arriving);
+        let mut next = task.next;
+        match (task.errand, settled) {
+            (Errand::Arrive(call), Settled::Started) => worker.calls[call] = Phase::Running,
+            (Errand::Arrive(call), Settled::Waits) => worker.calls[call] = Phase::Waiting,
+            (Errand::Arrive(call), Settled::NoWait | Settled::QueueFull { .. }) => {
+                worker.calls[call] = Phase::Gone;
+            }
+            (Errand::Hold(call), Settled::Held) => worker.calls[call] = Phase::Held,
+            (Errand::Hold(call), Settled::HoldsFull) => worker.calls[call] = Phase::Gone,
+            (Errand::Claim, Settled::Granted(CallId(call), kind)) => {
+                let call = usize::try_from(call).expect("few calls");
+                worker.calls[call] = match kind {
+                    Kind::Fresh => Phase::Running,
+                    Kind::Ready => Phase::RunningAgain,
+                };
+                next = Some(Errand::Claim);
+            }
+            (Errand::Claim, Settled::Handed) => next = Some(Errand::Claim),
+            (Errand::Claim, Settled::NoGrant) => {}
+            (Errand::Report | Errand::Configure, Settled::Reported) => {}
+            (errand, Settled::Failed(ExchangeError::Fenced)) => {
+                worker.move_to(spare);
+                let again = match errand {
+                    Errand::Report => Errand::Claim,
+                    other => other,
+                };
+                self.prepare(scope, at, Errand::Report, Some(again));
+                return Ok(());
+            }
+            (errand, settled) => {
+                return Err(Law::Store.broken(&format!("{errand:?} settled as {settled:?}")));
+            }
+        }
+        if let Some(next) = next {
+            self.prepare(scope, at, next, None);
+        }
+        Ok(())
+    }
+
+    /// Another worker takes the first worker's slot, or is done with it.
+    fn steal(&mut self, scope: &Scope, comes: bool) -> Result<(), Broken> {
+        let owner = Owner {
+            slot: 0,
+            generation: 2,
+        };
+        let standing = Standing {
+            running: u32::from(comes),
+            ..Standing::NONE
+        };
+        let change = apply(&mut self.record, owner, standing, Event::Report, self.now);
+        self.thief = if comes { Thief::Present } else { Thief::Left };
+        self.workers[0].is_fenced |= comes;
+        if self.workers[0].is_fenced {
+            self.workers[0].known = 0;
+        }
+        self.date_grants(self.now, false);
+        self.fail_doomed(scope, None);
+        for slot in change
+            .map_err(|fenced| Law::Store.broken(&fenced.to_string()))?
+            .wake
+        {
+            self.wake(slot);
+        }
+        laws::check_state(scope, self)
+    }
+
+    /// A number that tells this world from others, good enough that two never share one.
+    pub fn fingerprint(&self) -> u128 {
+        let mut hasher = Fingerprint::new();
+        self.record.setting.hash(&mut hasher);
+        self.record.newest_connection.hash(&mut hasher);
+        self.record.entries.hash(&mut hasher);
+        self.workers.hash(&mut hasher);
+        (self.now, self.thief, self.duplicates, self.jumps).hash(&mut hasher);
+        hasher.number()
+    }
+
+    /// Nothing is on its way and nobody has anything left to say.
+    pub fn is_quiet(&self, scope: &Scope) -> bool {
+        self.workers.iter().all(|worker| {
+            let may_tick = scope.lossy && self.has_work_for_tick(worker);
+            worker.task.is_none() && worker.wakes == 0 && !worker.is_fenced && !may_tick
+        })
+    }
+
+    pub fn is_over(&self) -> bool {
+        let mut calls = self.workers.iter().flat_map(|worker| &worker.calls);
+        self.thief != Thief::Present && calls.all(|phase| *phase == Phase::Gone)
+    }
+
+    pub fn entry(&self, at: usize) -> Option<&Entry> {
+        let owner = self.workers[at].owner;
+        self.record
+            .entry(owner.slot)
+            .filter(|entry| entry.owner == owner)
+    }
+}
+
+/// What an exchange that is past its write decided.
+fn change_of(exchange: &Exchange) -> Option<Change> {
+    let mut exchange = exchange.clone();
+    loop {
+        match exchange.want() {
+            Want::Wake(_) => {}
+            Want::Done(Ok(change)) => return Some(change.clone()),
+            Want::Done(Err(_)) | Want::Read | Want::Write { .. } => return None,
+        }
+        exchange.woke();
+    }
+}
+
+/// The setting of most runs.
+pub fn setting(cap: u32, max_waiting: u32) -> Setting {
+    Setting {
+        hash: u64::from(cap),
+        cap,
+        max_waiting,
+    }
+}

@@ -1,0 +1,27 @@
+//! A host in memory and an Envoy around it, so that the real core can be asked about any order of
+//! events at exact times. One thread, no clock, no sockets: a test that fails once fails always.
+//!
+//! - [`host`]: [`weir::port::Host`] over what all VMs of a process share.
+//! - [`sim`]: workers, their clock, and the streams that Weir pauses and resumes.
+//! - [`router`]: what Envoy's router does with attempts and their answers.
+//! - [`call`]: what the test knows of one call.
+//! - [`watch`]: the laws that hold after every step.
+#![allow(
+    dead_code,
+    unused_imports,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "each test crate uses its own part, and a failed helper is a failed test"
+)]
+
+pub(crate) mod call;
+pub(crate) mod host;
+pub(crate) mod router;
+pub(crate) mod sim;
+pub(crate) mod watch;
+
+pub(crate) use call::{Ask, Reply, State};
+pub(crate) use host::{MemHost, Memory};
+pub(crate) use sim::Sim;

@@ -1,0 +1,95 @@
+//! What must be true after every step.
+
+use weir::core::gate::Record;
+use weir::core::wait::registry::{directory, read};
+
+use super::call::State;
+use super::sim::Sim;
+
+/// What the records say, summed over all gates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sums {
+    pub(crate) running: u64,
+    pub(crate) granted: u64,
+    pub(crate) waiting: u64,
+    pub(crate) held: u64,
+}
+
+impl Sim {
+    /// All gates.
+    pub(crate) fn records(&self) -> Vec<Record> {
+        let host = self.memory.host(usize::MAX);
+        let places: Vec<_> = directory(&host).places().collect();
+        places
+            .into_iter()
+            .map(|place| read(&host, place).expect("a record"))
+            .collect()
+    }
+
+    pub(crate) fn sums(&self) -> Sums {
+        let mut sums = Sums::default();
+        for record in self.records() {
+            sums.waiting += record.waiting();
+            sums.held += record.held();
+            for entry in &record.entries {
+                sums.running += u64::from(entry.standing.running);
+                sums.granted += u64::from(entry.granted);
+            }
+        }
+        sums
+    }
+
+    /// Slots in use, by the test's own count.
+    pub(crate) fn in_flight(&self) -> u64 {
+        let of = |call: &super::call::Call| {
+            let attempts = call.attempts.values().filter(|a| a.has_slot).count();
+            (attempts + usize::from(call.has_grant)) as u64
+        };
+        self.calls.iter().map(of).sum()
+    }
+
+    /// Calls paused at the gate, by the test's own count.
+    pub(crate) fn waiting(&self) -> usize {
+        let waits = |state: &State| *state == State::Waiting;
+        self.states().iter().filter(|state| waits(state)).count()
+    }
+
+    /// The records say what is so. Holds while nothing is unreported or undelivered.
+    pub(crate) fn check(&self) {
+        let sums = self.sums();
+        assert_eq!(sums.running, self.in_flight(), "running: {sums:?}");
+        assert_eq!(sums.granted, 0, "all grants are claimed: {sums:?}");
+        let paused = self.calls.iter().flat_map(|call| call.attempts.values());
+        let paused: Vec<_> = paused.filter(|attempt| attempt.is_paused).collect();
+        let whole = paused.iter().filter(|attempt| attempt.is_whole).count();
+        assert!(sums.held >= whole as u64, "held: {sums:?}");
+        assert!(sums.held <= paused.len() as u64, "held: {sums:?}");
+        let waiting = self.waiting() as u64;
+        assert!(sums.waiting >= waiting, "waiting: {sums:?}");
+        assert!(sums.waiting <= waiting + sums.held, "waiting: {sums:?}");
+    }
+
+    /// L3: nobody waits while a slot is free.
+    pub(crate) fn check_no_idle_slot(&self) {
+        for record in self.records() {
+            let idle = record.in_flight() < record.setting.limit() && record.waiting() > 0;
+            assert!(!idle, "a slot is free and somebody waits: {record:?}");
+        }
+    }
+
+    /// L4: after everything ended nothing is left, in records and gauges.
+    pub(crate) fn check_empty(&mut self) {
+        self.run(super::call::ms(5000));
+        assert_eq!(self.sums(), Sums::default());
+        for record in self.records() {
+            assert!(record.entries.is_empty(), "{record:?}");
+        }
+        for name in ["slots", "waiting", "held"] {
+            assert_eq!(self.gauge(name).unwrap_or(0), 0, "{name}");
+        }
+        for seat in &self.seats {
+            assert!(!seat.worker.is_busy(), "something is still due");
+        }
+        assert!(self.streams.is_empty());
+    }
+}
