@@ -20,6 +20,8 @@ usage: mock_provider [OPTION VALUE]...
 /// What is wrong with the command line.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Problem {
+    #[error("an LLM provider to practise on")]
+    Asked,
     #[error("unknown option '{0}'")]
     Unknown(String),
     #[error("{0} needs a value")]
@@ -36,6 +38,9 @@ pub(super) fn parse(mut args: impl Iterator<Item = String>) -> Result<Options, P
         ..Options::default()
     };
     while let Some(option) = args.next() {
+        if option == "--help" {
+            return Err(Problem::Asked);
+        }
         let value = args
             .next()
             .ok_or_else(|| Problem::Missing(option.clone()))?;
