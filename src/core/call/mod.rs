@@ -69,6 +69,15 @@ pub enum Action {
     },
 }
 
+impl Action {
+    fn stream(&self) -> StreamId {
+        match self {
+            Action::Start { gate } | Action::Refuse { gate, .. } => *gate,
+            Action::Answer { attempt, .. } => *attempt,
+        }
+    }
+}
+
 /// One VM's calls.
 #[derive(Debug)]
 pub struct Worker {
