@@ -232,3 +232,19 @@ fn the_router_is_told_how_often_it_may_retry() {
         assert_eq!(told.as_deref(), most, "{fields}");
     }
 }
+
+#[test]
+fn of_two_hedged_refusals_without_end_one_is_let_go() {
+    let mut sim = Sim::policy(1, r#""retry":{"retry_max_attempts":1}"#);
+    let id = sim.arrive(Ask::on(0));
+    let first = sim.latest(id);
+    let hedge = sim.hedge(id);
+    for stream in [first, hedge] {
+        sim.head_on(id, stream, &Reply::new(429), false);
+        sim.part_on(id, stream, b"{}", false);
+    }
+    sim.run(ms(1000));
+    assert_eq!(sim.state(id), State::Answered(429));
+    sim.abort(id);
+    sim.check_empty();
+}

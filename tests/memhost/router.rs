@@ -143,6 +143,7 @@ impl Sim {
         let attempt = call.attempts.get_mut(&stream).expect("the attempt");
         assert!(attempt.head.is_none(), "one head an answer");
         attempt.head = Some((reply.status, headers.clone()));
+        attempt.head_at = self.now;
         attempt.is_whole = is_whole;
         if matches!(reply.status, 429 | 503 | 529) || is_whole {
             attempt.has_slot = false;
@@ -239,6 +240,8 @@ impl Sim {
         if is_marked {
             // Only a grant of Weir's sets the mark.
             call.has_grant = true;
+            let wait = self.now.since(attempt.head_at);
+            self.holds.push((id, wait));
         }
         if is_marked && call.retries < self.retries_of(id) && !self.route.is_broken {
             let call = &mut self.calls[id];

@@ -37,7 +37,12 @@ pub(crate) struct Sim {
     pub(crate) has_attempt: bool,
     /// Heads of answers as the router saw them, after Weir.
     pub(crate) routed: Vec<(usize, u16, weir::core::call::Headers)>,
+    /// An attempt went out without a grant.
     pub(crate) unplanned: bool,
+    /// Calls that were let go for a retry, and how long after the refusal began.
+    pub(crate) holds: Vec<(usize, Duration)>,
+    /// Calls that waited and were started.
+    pub(crate) started: Vec<usize>,
     pub(crate) streams: BTreeMap<StreamId, usize>,
     next_stream: StreamId,
     next_connection: u64,
@@ -87,6 +92,8 @@ impl Sim {
             has_attempt: true,
             routed: Vec::new(),
             unplanned: false,
+            holds: Vec::new(),
+            started: Vec::new(),
             streams: BTreeMap::new(),
             next_stream: 1,
             next_connection: 1,
@@ -303,6 +310,7 @@ impl Sim {
             match action {
                 Action::Start { gate } => {
                     let id = self.paused_gate(gate, "started");
+                    self.started.push(id);
                     self.start(id);
                 }
                 Action::Refuse { gate, reply } => {
@@ -356,7 +364,12 @@ impl Sim {
 
     fn due_retry(&self) -> Option<usize> {
         let is_due = |call: &Call| call.retry_at.is_some_and(|at| at <= self.now);
-        self.calls.iter().position(is_due)
+        let calls = &mut self.calls.iter();
+        calls.position(|call| is_due(call) && self.runs(call))
+    }
+
+    fn runs(&self, call: &Call) -> bool {
+        !self.seats[call.worker].is_blocked
     }
 
     fn keep_pace(&mut self) {
@@ -373,12 +386,13 @@ impl Sim {
         loop {
             let ticks = self.seats.iter().filter(|seat| !seat.is_blocked);
             let ticks = ticks.map(|seat| seat.next_tick);
-            let retries = self.calls.iter().filter_map(|call| call.retry_at);
-            let next = ticks.chain(retries).min().unwrap_or(end).max(self.now);
-            if next > end {
+            let calls = self.calls.iter().filter(|call| self.runs(call));
+            let retries = calls.filter_map(|call| call.retry_at);
+            let next = ticks.chain(retries).min();
+            let Some(next) = next.filter(|next| *next <= end) else {
                 break;
-            }
-            self.now = next;
+            };
+            self.now = next.max(self.now);
             for vm in 0..self.seats.len() {
                 if !self.seats[vm].is_blocked && self.seats[vm].next_tick <= self.now {
                     self.tick(vm);
