@@ -161,7 +161,7 @@ impl Sim {
         };
         match next {
             Next::Pause => attempt.is_paused = true,
-            Next::Pass(edits) => self.to_router(id, stream, &edits),
+            Next::Pass(edits) => self.route_answer(id, stream, &edits),
         }
         self.settle();
     }
@@ -206,7 +206,7 @@ impl Sim {
                 }
                 Next::Pass(edits) if attempt.is_paused => {
                     attempt.is_paused = false;
-                    self.to_router(id, stream, &edits);
+                    self.route_answer(id, stream, &edits);
                     return self.settle();
                 }
                 Next::Pass(edits) => assert!(edits.is_empty(), "the head has gone: {edits:?}"),
@@ -225,7 +225,7 @@ impl Sim {
     }
 
     /// The router sees an answer's head.
-    pub(crate) fn to_router(&mut self, id: usize, stream: StreamId, edits: &[Edit]) {
+    pub(crate) fn route_answer(&mut self, id: usize, stream: StreamId, edits: &[Edit]) {
         let call = &mut self.calls[id];
         let attempt = call.attempts.get_mut(&stream).expect("the attempt");
         let (_, mut headers) = attempt.head.clone().expect("a head");

@@ -322,7 +322,7 @@ impl Sim {
                     let held = self.calls[id].attempts.get_mut(&attempt).unwrap();
                     assert!(held.is_paused, "call {id}: resumed while not paused");
                     held.is_paused = false;
-                    self.to_router(id, attempt, &edits);
+                    self.route_answer(id, attempt, &edits);
                 }
             }
         }
