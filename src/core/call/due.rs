@@ -85,7 +85,7 @@ impl Worker {
     fn call_due(&mut self, host: &impl Host, now: Time, id: CallId) -> Option<Action> {
         let mut call = self.lift(id)?;
         if call.orphaned.is_some_and(|at| at <= now) {
-            self.bury(host, now, id, call);
+            self.orphan_due(host, now, id, call);
             return None;
         }
         let overdue = call
@@ -99,6 +99,20 @@ impl Worker {
         };
         self.keep(id, call);
         action
+    }
+
+    /// No attempt has followed. Others of the call that still run keep it.
+    fn orphan_due(&mut self, host: &impl Host, now: Time, id: CallId, mut call: Call) {
+        call.orphaned = None;
+        if call.has_grant {
+            self.stats.count(&call.policy_name, Count::RetryDropped);
+            self.return_grant(host, now, &mut call);
+        }
+        if call.attempts.is_empty() {
+            self.bury(host, now, id, call);
+        } else {
+            self.keep(id, call);
+        }
     }
 
     fn stage_due(
