@@ -1,58 +1,17 @@
-//! L14, and L1 to L5, L9 after every step of anything that clients, providers, Envoy and shared data
-//! may do, in any order.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a failed helper is a failed test"
-)]
-
-mod memhost;
+//! The world of one run: what happens to it, and what must hold in it.
 
 use std::rc::Rc;
 
-use proptest::prelude::*;
-
-use memhost::call::ms;
-use memhost::host::Random;
-use memhost::sim::{config, policy};
-use memhost::{Ask, Reply, Sim, State};
 use weir::core::config::Config;
 
-/// One thing that happens. Numbers pick among those it can happen to.
-#[derive(Clone, Debug)]
-enum Op {
-    Arrive {
-        worker: usize,
-        cluster: usize,
-        header: usize,
-        uploading: bool,
-    },
-    /// A call on a connection and under a configuration that drain.
-    ArriveLate(usize),
-    CompleteRequest(usize),
-    Answer(usize, usize),
-    Head(usize, usize),
-    Part(usize, usize, bool),
-    Trailers(usize),
-    Abort(usize, bool),
-    Hedge(usize),
-    TryAgain(usize),
-    LocalReply(usize),
-    Run(u64),
-    Jump(u64),
-    Reload(usize),
-    BackOff(u64),
-    Break(bool),
-    Block(usize, bool),
-    Conflicts(u32),
-    LoseWakes(bool),
-    Dark(bool),
-}
+use super::memhost::call::{Attempt, ms};
+use super::memhost::host::Random;
+use super::memhost::sim::{config, policy};
+use super::memhost::{Ask, Reply, Sim, State};
+use super::ops::Op;
 
 const CLUSTERS: [&str; 2] = ["a", "b"];
-const WORKERS: usize = 3;
+pub(crate) const WORKERS: usize = 3;
 const MAX_WAIT_MS: u64 = 2000;
 const BASE_MS: u64 = 100;
 const TICK_MS: u64 = 4;
@@ -99,7 +58,7 @@ fn reply(which: usize) -> Reply {
 }
 
 /// The world of one run.
-struct World {
+pub(crate) struct World {
     sim: Sim,
     settings: [Rc<Config>; 4],
     /// Shared data refused calls, so some have no slot.
@@ -107,7 +66,7 @@ struct World {
 }
 
 impl World {
-    fn new(random: u64) -> World {
+    pub(crate) fn new(random: u64) -> World {
         let settings = settings();
         let mut sim = Sim::policy(WORKERS, "");
         sim.busy = ms(TICK_MS);
@@ -144,7 +103,7 @@ impl World {
             if self.sim.seats[call.worker].is_blocked {
                 continue;
             }
-            let fits = |a: &memhost::call::Attempt| a.head.is_some() == has_head && !a.is_whole;
+            let fits = |a: &Attempt| a.head.is_some() == has_head && !a.is_whole;
             let attempts = call.attempts.iter().filter(|(_, a)| fits(a));
             all.extend(attempts.map(|(stream, _)| (id, *stream)));
         }
@@ -159,7 +118,7 @@ impl World {
         matches!(state, State::Running(_) | State::Held(_))
     }
 
-    fn apply(&mut self, op: &Op) {
+    pub(crate) fn apply(&mut self, op: &Op) {
         match *op {
             Op::Arrive {
                 worker,
@@ -252,7 +211,7 @@ impl World {
     }
 
     /// What holds after every step, whatever goes wrong with wake-ups and writes.
-    fn check_always(&mut self) {
+    pub(crate) fn check_always(&mut self) {
         for (id, wait) in self.sim.holds.drain(..) {
             assert!(wait >= ms(BASE_MS), "L9: call {id} after {wait:?}");
         }
@@ -270,7 +229,7 @@ impl World {
     }
 
     /// What holds after every step while nothing goes wrong.
-    fn check_calm(&mut self, op: &Op) {
+    pub(crate) fn check_calm(&mut self, op: &Op) {
         self.sim.check();
         self.sim.check_no_idle_slot();
         for id in std::mem::take(&mut self.sim.started) {
@@ -289,7 +248,7 @@ impl World {
     }
 
     /// Everything works again, and what is still there is served, or goes.
-    fn let_go(&mut self, serve: bool) {
+    pub(crate) fn let_go(&mut self, serve: bool) {
         self.sim.memory.state().faults = Default::default();
         self.sim.route = Default::default();
         for worker in 0..WORKERS {
@@ -317,128 +276,5 @@ impl World {
         }
         assert!(self.sim.calls.iter().all(|call| call.is_over), "L3");
         self.sim.check_empty();
-    }
-}
-
-fn calm() -> impl Strategy<Value = Op> {
-    let n = 0usize..16;
-    let arrive = (0..WORKERS, 0usize..2, 0usize..8, prop::bool::weighted(0.1)).prop_map(
-        |(worker, cluster, header, uploading)| Op::Arrive {
-            worker,
-            cluster,
-            header,
-            uploading,
-        },
-    );
-    prop_oneof![
-        12 => arrive,
-        1 => n.clone().prop_map(Op::ArriveLate),
-        1 => n.clone().prop_map(Op::CompleteRequest),
-        10 => (n.clone(), n.clone()).prop_map(|(n, which)| Op::Answer(n, which)),
-        3 => (n.clone(), n.clone()).prop_map(|(n, which)| Op::Head(n, which)),
-        3 => (n.clone(), 0usize..20_000, any::<bool>()).prop_map(|(n, s, e)| Op::Part(n, s, e)),
-        1 => n.clone().prop_map(Op::Trailers),
-        3 => (n.clone(), any::<bool>()).prop_map(|(n, first)| Op::Abort(n, first)),
-        1 => n.clone().prop_map(Op::LocalReply),
-        4 => (0u64..1200).prop_map(Op::Run),
-        1 => (0u64..3000).prop_map(Op::Jump),
-        1 => (0usize..4).prop_map(Op::Reload),
-        1 => prop_oneof![Just(0u64), Just(25)].prop_map(Op::BackOff),
-        1 => any::<bool>().prop_map(Op::Break),
-    ]
-}
-
-/// Envoy starts attempts on its own.
-fn hedged() -> impl Strategy<Value = Op> {
-    let n = 0usize..16;
-    prop_oneof![
-        10 => calm(),
-        1 => n.clone().prop_map(Op::Hedge),
-        1 => n.prop_map(Op::TryAgain),
-    ]
-}
-
-/// Wake-ups are lost, writes are beaten, threads are blocked.
-fn rough() -> impl Strategy<Value = Op> {
-    prop_oneof![
-        10 => calm(),
-        1 => (0..WORKERS, any::<bool>()).prop_map(|(w, blocked)| Op::Block(w, blocked)),
-        1 => (0u32..4).prop_map(Op::Conflicts),
-        1 => any::<bool>().prop_map(Op::LoseWakes),
-    ]
-}
-
-/// And shared data may refuse every call.
-fn dark() -> impl Strategy<Value = Op> {
-    prop_oneof![
-        10 => rough(),
-        2 => hedged(),
-        1 => any::<bool>().prop_map(Op::Dark),
-    ]
-}
-
-fn runs(op: impl Strategy<Value = Op>) -> impl Strategy<Value = (Vec<Op>, u64, bool)> {
-    (
-        prop::collection::vec(op, 1..60),
-        any::<u64>(),
-        any::<bool>(),
-    )
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 100,
-        max_shrink_iters: 2000,
-        ..ProptestConfig::default()
-    })]
-
-    #[test]
-    fn while_all_goes_well_every_law_holds_after_every_step(
-        (ops, random, serve) in runs(calm())
-    ) {
-        let mut world = World::new(random);
-        for op in &ops {
-            world.apply(op);
-            world.check_always();
-            world.check_calm(op);
-        }
-        world.let_go(serve);
-    }
-
-    #[test]
-    fn attempts_of_envoys_own_are_counted_and_leave_nothing(
-        (ops, random, serve) in runs(hedged())
-    ) {
-        let mut world = World::new(random);
-        for op in &ops {
-            world.apply(op);
-            world.check_always();
-            world.check_calm(op);
-        }
-        world.let_go(serve);
-    }
-
-    #[test]
-    fn lost_wake_ups_conflicts_and_blocked_threads_break_no_cap_and_lose_no_slot(
-        (ops, random, serve) in runs(rough())
-    ) {
-        let mut world = World::new(random);
-        for op in &ops {
-            world.apply(op);
-            world.check_always();
-        }
-        world.let_go(serve);
-    }
-
-    #[test]
-    fn without_shared_data_nothing_is_lost_either(
-        (ops, random, serve) in runs(dark())
-    ) {
-        let mut world = World::new(random);
-        for op in &ops {
-            world.apply(op);
-            world.check_always();
-        }
-        world.let_go(serve);
     }
 }
