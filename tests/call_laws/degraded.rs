@@ -104,3 +104,18 @@ fn l4_a_slot_that_cannot_be_given_back_for_conflicts_is_given_back_later() {
     assert!(sim.plugin("cas_exhausted") > 0);
     sim.check();
 }
+
+#[test]
+fn a_call_that_cannot_ask_for_conflicts_waits_unless_it_would_rather_not() {
+    let mut sim = Sim::policy(1, "");
+    sim.arrive(Ask::on(0));
+    sim.memory.state().faults.conflict_every = 1;
+    let waits = sim.arrive(Ask::on(0));
+    let no_wait = sim.arrive(Ask::on(0).header("x-weir-no-wait", "1"));
+    assert_eq!(sim.state(waits), State::Waiting);
+    assert_eq!(sim.state(no_wait), State::Refused("no_wait".into()));
+    sim.memory.state().faults.conflict_every = 0;
+    sim.run(ms(10));
+    assert_eq!(sim.state(waits), State::Running(1));
+    sim.check();
+}

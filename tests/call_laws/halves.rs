@@ -232,3 +232,38 @@ fn the_router_is_told_how_often_it_may_retry() {
         assert_eq!(told.as_deref(), most, "{fields}");
     }
 }
+
+#[test]
+fn of_two_hedged_refusals_without_end_one_is_let_go() {
+    let mut sim = Sim::policy(1, r#""retry":{"retry_max_attempts":1}"#);
+    let id = sim.arrive(Ask::on(0));
+    let first = sim.latest(id);
+    let hedge = sim.hedge(id);
+    for stream in [first, hedge] {
+        sim.head_on(id, stream, &Reply::new(429), false);
+        sim.part_on(id, stream, b"{}", false);
+    }
+    sim.run(ms(1000));
+    assert_eq!(sim.state(id), State::Answered(429));
+    sim.abort(id);
+    sim.check_empty();
+}
+
+#[test]
+fn attempt_alone_a_dropped_retry_leaves_the_attempt_beside_it_its_slot() {
+    let mut sim = attempt_alone();
+    sim.route.back_off = ms(25);
+    let id = sim.arrive(Ask::on(0));
+    let first = sim.latest(id);
+    let hedge = sim.hedge(id);
+    sim.answer_on(id, first, Reply::rate());
+    sim.run(ms(1010));
+    assert_eq!(sim.state(id), State::Running(2), "and a retry is due");
+    sim.head_on(id, hedge, &Reply::new(200), false);
+    sim.run(ms(3000));
+    assert_eq!(sim.sums().running, 1, "the stream's");
+    assert_eq!(sim.count("retry_dropped"), 1);
+    sim.part_on(id, hedge, b"end", true);
+    assert_eq!(sim.sums().running, 0);
+    sim.check_empty();
+}

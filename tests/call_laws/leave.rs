@@ -5,9 +5,11 @@ use crate::memhost::{Ask, Reply, Sim, State};
 
 const ONE: &str = r#""max_concurrent_calls":1"#;
 
-/// A call brought to some phase of its life under a cap of 1 while nobody else is there, the next
-/// one behind it, and what the next one is doing until the first leaves.
-fn phases() -> Vec<(&'static str, fn(&mut Sim, usize), State)> {
+/// A phase of a call's life: its name, what brings a call there under a cap of 1 while nobody else
+/// is there, and what the next one does until the first leaves.
+type Phase = (&'static str, fn(&mut Sim, usize), State);
+
+fn phases() -> Vec<Phase> {
     vec![
         ("running", |_, _| {}, State::Waiting),
         (

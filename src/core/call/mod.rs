@@ -73,6 +73,15 @@ pub enum Action {
 /// How many configurations a VM remembers. One that was forgotten counts as new when it comes back.
 const CONFIGS: usize = 1024;
 
+impl Action {
+    fn stream(&self) -> StreamId {
+        match self {
+            Action::Start { gate } | Action::Refuse { gate, .. } => *gate,
+            Action::Answer { attempt, .. } => *attempt,
+        }
+    }
+}
+
 /// One VM's calls.
 #[derive(Debug)]
 pub struct Worker {

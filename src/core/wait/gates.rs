@@ -105,6 +105,9 @@ impl Gates {
         let settled = self.exchange(host, now, place, Some((key, call)), |member, owner| {
             Some(member.arrive(owner, key, no_wait, setting, connection))
         });
+        if settled == Settled::Failed(ExchangeError::Conflicts) && no_wait {
+            return Settled::NoWait;
+        }
         if settled == Settled::Failed(ExchangeError::Conflicts) {
             // It waits here, and the next report says so.
             self.is_behind = true;
