@@ -1,5 +1,13 @@
 //! `make run` as a user meets it: what it prints is true, and Ctrl-C ends it.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed helper is a failed test"
+)]
+
 mod support;
 
 use std::io::{BufRead, BufReader, Read};
@@ -7,9 +15,10 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use support::{Call, Provider, Reply};
+use tokio::time::Instant;
 
 /// Longer than Envoy takes to start or to end, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -1,6 +1,14 @@
 //! The configurations that users copy: Envoy takes each as it is, and each queues, reads refusals
 //! and retries.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed helper is a failed test"
+)]
+
 mod support;
 
 use std::path::Path;
@@ -40,33 +48,44 @@ async fn envoy_takes_every_file_as_it_is() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_file_passes_calls_retries_refusals_and_keeps_its_cap() {
     for (file, policy, cap) in FILES {
-        let gate = Gate::closed();
-        let door = gate.clone();
-        let provider = Provider::start(move |seen: &Seen| match (seen.id.as_str(), seen.attempt) {
-            ("refused", 1) => Reply::rate(),
-            ("waits", _) => Reply::ok().after(&door),
-            _ => Reply::ok(),
-        })
-        .await;
+        let (refused, waiting) = (Gate::closed(), Gate::closed());
+        let (again, door) = (refused.clone(), waiting.clone());
+        let provider =
+            Provider::start(
+                move |seen: &Seen| match (seen.path.as_str(), seen.attempt) {
+                    ("/refused", 1) => Reply::rate(),
+                    ("/refused", _) => Reply::ok().after(&again),
+                    ("/waits", _) => Reply::ok().after(&door),
+                    _ => Reply::ok(),
+                },
+            )
+            .await;
         let envoy = Envoy::start(&shipped::to(provider.addr, file)).await;
         let stat = |name: &str| format!("wasmcustom.weir.policy.{policy}.{name}");
+        let burst = |path: &str, n: usize| -> Vec<_> {
+            let call = |i| Call::chat(format!("{path} {i}")).path(path);
+            (0..n).map(|i| call(i).start(envoy.addr)).collect()
+        };
 
         let passed = Call::chat("passed").send(envoy.addr).await;
         assert_eq!((passed.status, attempts(&passed)), (200, "1"), "{file}");
-        let refused = Call::chat("refused").send(envoy.addr).await;
-        assert_eq!((refused.status, attempts(&refused)), (200, "2"), "{file}");
-        assert_eq!(provider.count(), 3, "{file}");
+
+        // More retries at once than Envoy allows by default.
+        let calls = burst("/refused", cap);
+        provider.wait_running(cap).await;
+        refused.open();
+        for answer in answers(calls).await {
+            assert_eq!((answer.status, attempts(&answer)), (200, "2"), "{file}");
+        }
+        let expected = u64::try_from(cap).expect("small");
         envoy
-            .wait_stat(&stat("refusals.class.rate"), |n| n == 1)
+            .wait_stat(&stat("refusals.class.rate"), |n| n == expected)
             .await;
 
-        let burst = (0..cap + 2)
-            .map(|_| Call::chat("waits").start(envoy.addr))
-            .collect();
+        let calls = burst("/waits", cap + 2);
         envoy.wait_stat(&stat("waiting"), |n| n == 2).await;
-        assert_eq!(provider.running(), cap, "{file}");
-        gate.open();
-        assert!(answers(burst).await.iter().all(|a| a.status == 200));
+        waiting.open();
+        assert!(answers(calls).await.iter().all(|a| a.status == 200));
         assert_eq!(provider.peak(), cap, "{file}");
         assert_eq!(envoy.plugin("avoided.no_attempt_half").await, 0, "{file}");
         envoy.assert_idle().await;

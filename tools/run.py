@@ -47,8 +47,8 @@ def main(env):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(yaml)
     explain(url, env, config, port, admin, path)
-    # Weir's decisions and one line a call; Envoy's own chatter only from warnings on.
-    log = ["-l", "warning", "--component-log-level", "wasm:info", "--log-format", "%v"]
+    # Weir's decisions and one line a call; Envoy's own chatter only from errors on.
+    log = ["-l", "error", "--component-log-level", "wasm:info", "--log-format", "%v"]
     envoy = env["ENVOY"]
     os.execv(envoy, [envoy, "-c", str(path), "--disable-hot-restart", *log])
 
