@@ -35,6 +35,25 @@ fn every_shipped_file_is_tested() {
     assert_eq!(found, tested);
 }
 
+#[test]
+fn the_readme_shows_what_the_minimal_file_has() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |file: &str| std::fs::read_to_string(root.join(file)).expect("a text");
+    let flat =
+        |text: &str| -> String { text.lines().map(|l| l.trim().to_owned() + "\n").collect() };
+    let minimal = flat(&read("envoy/minimal.yaml"));
+    let readme = read("README.md");
+    let blocks: Vec<&str> = readme.split("```yaml\n").skip(1).collect();
+    assert_eq!(blocks.len(), 2);
+    for block in blocks {
+        let yaml = block.split("```").next().expect("an end");
+        assert!(
+            minimal.contains(&flat(yaml)),
+            "not in minimal.yaml:\n{yaml}"
+        );
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn envoy_takes_every_file_as_it_is() {
     for (file, _, _) in FILES {
