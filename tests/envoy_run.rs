@@ -18,13 +18,18 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use support::{Call, Provider, Reply};
+use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 /// Longer than Envoy takes to start or to end, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// `make run` builds the plugin first: together they would take it from each other's Envoy.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_goes_through_the_printed_address_and_shows_in_the_printed_stats() {
+    let _alone = ONE_AT_A_TIME.lock().await;
     let provider = Provider::start(|seen| match seen.attempt {
         1 => Reply::rate(),
         _ => Reply::ok(),
@@ -61,6 +66,7 @@ async fn a_call_goes_through_the_printed_address_and_shows_in_the_printed_stats(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_taken_port_is_said_and_replaced_and_a_configuration_file_is_used() {
+    let _alone = ONE_AT_A_TIME.lock().await;
     let provider = Provider::start(|_| Reply::ok()).await;
     let held = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let taken = held.local_addr().expect("bound").port();
@@ -82,6 +88,7 @@ async fn a_taken_port_is_said_and_replaced_and_a_configuration_file_is_used() {
 
 #[test]
 fn what_cannot_be_run_is_refused_with_the_reason() {
+    let _alone = ONE_AT_A_TIME.blocking_lock();
     for (variables, reason) in [
         (vec![], "make run URL=https://"),
         (vec!["URL=api.openai.com"], "https://"),
