@@ -43,6 +43,9 @@ build: ## the plugin: dist/weir.wasm
 	@tools/wasm.sh build $(WASM)
 	@tools/size.sh $(WASM)
 
+run: setup-wasm setup-envoy build ## Envoy with Weir in front of URL=https://...; also CAP=8 CONFIG=file.json PORT=10000 ADMIN_PORT=9901
+	@python3 tools/run.py
+
 size: build ## fails if the plugin is larger than 500 KiB
 	@tools/size.sh $(WASM) $(SIZE_BUDGET_KIB) >/dev/null
 
@@ -87,5 +90,5 @@ clean: ## remove what was built; what setup fetched stays in .tools
 	cargo clean
 	rm -rf dist
 
-.PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen build size test fmt \
+.PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen build run size test fmt \
 	fmt-check clippy wall imports unit wasm32 interleave envoy mutants clean
