@@ -5,7 +5,7 @@ use std::time::Duration;
 use weir::core::answer::Edit;
 use weir::core::call::arrive::Request;
 use weir::core::call::attempt::{AnswerHead, Begin, Next};
-use weir::core::call::hold::Part;
+use weir::core::call::read::Part;
 use weir::core::call::{Headers, StreamId};
 use weir::core::time::Time;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::attempt::Next;
-use super::hold::Body;
+use super::read::Body;
 use super::state::{Call, Stage};
 use super::{Action, StreamId, Worker};
 use crate::core::answer::Refused;
@@ -131,7 +131,7 @@ impl Worker {
                 self.let_go(host, now, call);
                 let (reason, limit) = match by_stay {
                     true => (Refused::WaitTooLong, "max_wait_ms"),
-                    false => (Refused::Deadline, "budget_ms"),
+                    false => (Refused::Deadline, call.deadline_field),
                 };
                 let reply = self.refuse(host, call, reason, Some(limit), None);
                 let gate = call.gate?;
@@ -153,12 +153,12 @@ impl Worker {
         stream: StreamId,
     ) -> Option<Action> {
         let reading = call.attempts.get(&stream)?.reading.as_ref()?;
-        let avoided = match reading.body.is_empty() {
-            true => Avoided::NoStopIteration,
-            false => Avoided::BodyWithoutEnd,
+        let (body, avoided) = match reading.body.is_empty() {
+            true => (Body::Unseen, Avoided::NoStopIteration),
+            false => (Body::WithoutEnd, Avoided::BodyWithoutEnd),
         };
         self.avoid(host, now, avoided);
-        match self.conclude(host, now, call, stream, Body::WithoutEnd) {
+        match self.conclude(host, now, call, stream, body) {
             Next::Pass(edits) => Some(Action::Answer {
                 attempt: stream,
                 edits,

@@ -25,7 +25,7 @@ pub struct Trouble {
     pub cas_conflicts: u64,
     /// Events that gave up after too many of them and will be said again.
     pub cas_exhausted: u64,
-    /// Keys that share the overflow gate.
+    /// Calls that came under the overflow gate.
     pub overflow: u64,
     /// Changes of the limits in force that came with a call.
     pub config_flaps: u64,
