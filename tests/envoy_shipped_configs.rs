@@ -115,7 +115,7 @@ async fn every_file_passes_calls_retries_refusals_and_keeps_its_cap() {
 async fn a_refusal_during_a_long_upload_is_retried() {
     for (file, _, _) in FILES {
         let provider = Provider::start_early(|seen| match seen.attempt {
-            1 => Reply::rate(),
+            0 => Reply::rate(),
             _ => Reply::ok(),
         })
         .await;
@@ -162,4 +162,26 @@ async fn prometheus_shows_policy_class_reason_and_kind_as_labels() {
 
 fn attempts(answer: &support::Answer) -> &str {
     answer.header("x-weir-attempts").unwrap_or("no header")
+}
+
+/// Envoy then keeps the body back until the headers go on, and would hand it to an attempt that a
+/// retry has ended: the SDK panics on that, and the VM with it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_the_flag_of_the_attempt_half_a_refusal_is_passed_on_and_nothing_dies() {
+    const FLAG: &str = "allow_on_headers_stop_iteration: true";
+    let provider = Provider::start(|seen: &Seen| match seen.n {
+        0 => Reply::rate(),
+        _ => Reply::ok(),
+    })
+    .await;
+    let bootstrap = shipped::without(FLAG, provider.addr, "minimal.yaml");
+    let envoy = Envoy::start(&bootstrap).await;
+    let answer = Call::chat("a").send(envoy.addr).await;
+    assert_eq!(
+        (answer.status, answer.header("x-weir-class")),
+        (429, Some("rate"))
+    );
+    assert_eq!(Call::chat("b").send(envoy.addr).await.status, 200);
+    assert_eq!(envoy.plugin("avoided.no_stop_iteration").await, 1);
+    envoy.assert_idle().await;
 }

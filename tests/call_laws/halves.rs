@@ -84,6 +84,32 @@ fn attempt_alone_classifies_and_retries_and_counts_first_attempts_as_unplanned()
 }
 
 #[test]
+fn l11_attempt_alone_changes_no_more_than_a_retry_needs() {
+    let mut sim = attempt_alone();
+    sim.route.own_retries = 0;
+    let id = sim.arrive(Ask::on(0));
+    sim.answer(id, Reply::new(503).header("retry-after", "1"));
+    sim.run(ms(2000));
+    assert_eq!(
+        sim.state(id),
+        State::Answered(503),
+        "nobody would put it back"
+    );
+    assert_eq!(sim.got(id, "retry-after").as_deref(), Some("1"));
+}
+
+#[test]
+fn l14_a_refusal_whose_body_stays_unseen_is_not_held() {
+    let mut sim = Sim::policy(1, "");
+    let id = sim.arrive(Ask::on(0));
+    sim.head(id, Reply::rate());
+    sim.run(ms(1020));
+    assert_eq!(sim.state(id), State::Answered(429));
+    assert_eq!(sim.plugin("avoided.no_stop_iteration"), 1);
+    assert_eq!(sim.count("gave_up.class.rate"), 1);
+}
+
+#[test]
 fn attempt_alone_forgets_a_call_that_nothing_follows() {
     let mut sim = attempt_alone();
     let id = sim.arrive(Ask::on(0));

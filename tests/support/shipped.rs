@@ -23,6 +23,15 @@ pub(crate) fn as_shipped(file: &str) -> Bootstrap {
 
 /// The file on free ports, with this provider in place of the one on the internet and no TLS to it.
 pub(crate) fn to(provider: SocketAddr, file: &str) -> Bootstrap {
+    Bootstrap::yaml(text_to(provider, file))
+}
+
+/// The same without one setting.
+pub(crate) fn without(setting: &str, provider: SocketAddr, file: &str) -> Bootstrap {
+    Bootstrap::yaml(replace_once(&text_to(provider, file), setting, ""))
+}
+
+fn text_to(provider: SocketAddr, file: &str) -> String {
     let mut yaml = text(file);
     for (old, new) in [
         ("port_value: 10000", "port_value: 0".to_owned()),
@@ -41,7 +50,7 @@ pub(crate) fn to(provider: SocketAddr, file: &str) -> Bootstrap {
     yaml = replace_block(&yaml, "transport_socket:", "").expect("TLS to the provider");
     // What the two sides agree on while they set up TLS.
     let plain = "explicit_http_config: {http_protocol_options: {}}";
-    Bootstrap::yaml(replace_block(&yaml, "auto_config:", plain).unwrap_or(yaml))
+    replace_block(&yaml, "auto_config:", plain).unwrap_or(yaml)
 }
 
 fn text(file: &str) -> String {
