@@ -182,6 +182,6 @@ async fn without_the_flag_of_the_attempt_half_a_refusal_is_passed_on_and_nothing
         (429, Some("rate"))
     );
     assert_eq!(Call::chat("b").send(envoy.addr).await.status, 200);
-    assert_eq!(envoy.plugin("avoided.no_stop_iteration").await, 1);
     envoy.assert_idle().await;
+    assert_eq!(envoy.plugin("avoided.no_stop_iteration").await, 1);
 }
