@@ -72,7 +72,7 @@ unit: ## unit, property and simulation tests
 	cargo test --doc
 
 wasm32: ## the core on a 32-bit target, in Node
-	tools/wasm.sh cargo test --no-default-features --lib
+	tools/wasm.sh cargo test --no-default-features --lib --test call_laws
 
 # Linked without the plugin's slow link-time optimising, which these tests gain nothing from.
 interleave: export CARGO_PROFILE_RELEASE_LTO := off
