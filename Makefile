@@ -46,6 +46,9 @@ build: ## the plugin: dist/weir.wasm
 	@tools/wasm.sh build $(WASM)
 	@tools/size.sh $(WASM)
 
+run: setup-wasm setup-envoy build ## Envoy with Weir in front of URL=https://...; also CAP=8 CONFIG=file.json PORT=10000 ADMIN_PORT=9901
+	@python3 tools/run.py
+
 size: build ## fails if the plugin is larger than 500 KiB
 	@tools/size.sh $(WASM) $(SIZE_BUDGET_KIB) >/dev/null
 
@@ -72,7 +75,7 @@ unit: ## unit, property and simulation tests
 	cargo test --doc
 
 wasm32: ## the core on a 32-bit target, in Node
-	tools/wasm.sh cargo test --no-default-features --lib
+	tools/wasm.sh cargo test --no-default-features --lib --test call_laws
 
 # Linked without the plugin's slow link-time optimising, which these tests gain nothing from.
 interleave: export CARGO_PROFILE_RELEASE_LTO := off
@@ -107,6 +110,5 @@ clean: ## remove what was built; what setup fetched stays in .tools
 	cargo clean
 	rm -rf dist out
 
-.PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium build size test fmt \
-	fmt-check clippy wall imports unit wasm32 interleave envoy page-test demo readme-picture \
-	mutants clean
+.PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium build run size \
+	test fmt fmt-check clippy wall imports unit wasm32 interleave envoy page-test demo readme-picture mutants clean

@@ -121,11 +121,11 @@ run_cargo() {
 
 build() {
     local out=$1
-    # Whatever happens, no older build is mistaken for this one.
-    rm -f "$out"
-    run_cargo build --release
+    # A build that fails leaves no older one to be mistaken for it; one that succeeds appears whole.
+    run_cargo build --release || { rm -f "$out"; return 1; }
     mkdir -p "$(dirname "$out")"
-    cp "$target_dir/$target/release/weir.wasm" "$out"
+    cp "$target_dir/$target/release/weir.wasm" "$out.$$"
+    mv "$out.$$" "$out"
 }
 
 fail() {

@@ -12,7 +12,7 @@ use super::vm::Vm;
 use crate::core::answer::Edit;
 use crate::core::call::arrive::{Arrived, Marked, Request};
 use crate::core::call::attempt::{AnswerHead, Begin, Next};
-use crate::core::call::hold::Part;
+use crate::core::call::read::Part;
 use crate::core::call::{Headers, StreamId};
 use crate::core::config::Config;
 

@@ -1,5 +1,8 @@
 //! L16: without shared data calls go on, and a gauge says so.
 
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
 use crate::memhost::call::ms;
 use crate::memhost::{Ask, Reply, Sim, State};
 
@@ -102,5 +105,20 @@ fn l4_a_slot_that_cannot_be_given_back_for_conflicts_is_given_back_later() {
     assert_eq!(sim.state(waits), State::Running(1));
     sim.run(ms(300));
     assert!(sim.plugin("cas_exhausted") > 0);
+    sim.check();
+}
+
+#[test]
+fn a_call_that_cannot_ask_for_conflicts_waits_unless_it_would_rather_not() {
+    let mut sim = Sim::policy(1, "");
+    sim.arrive(Ask::on(0));
+    sim.memory.state().faults.conflict_every = 1;
+    let waits = sim.arrive(Ask::on(0));
+    let no_wait = sim.arrive(Ask::on(0).header("x-weir-no-wait", "1"));
+    assert_eq!(sim.state(waits), State::Waiting);
+    assert_eq!(sim.state(no_wait), State::Refused("no_wait".into()));
+    sim.memory.state().faults.conflict_every = 0;
+    sim.run(ms(10));
+    assert_eq!(sim.state(waits), State::Running(1));
     sim.check();
 }

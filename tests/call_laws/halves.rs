@@ -1,5 +1,8 @@
 //! One half only, and attempts that Envoy starts on its own.
 
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
 use crate::memhost::call::{header, ms};
 use crate::memhost::{Ask, Reply, Sim, State};
 
@@ -81,6 +84,32 @@ fn attempt_alone_classifies_and_retries_and_counts_first_attempts_as_unplanned()
     let said = |(_, line): &(_, String)| line.contains(r#""kind":"no_gate_half""#);
     assert!(sim.memory.state().lines.iter().any(said));
     sim.check_empty();
+}
+
+#[test]
+fn l11_attempt_alone_changes_no_more_than_a_retry_needs() {
+    let mut sim = attempt_alone();
+    sim.route.own_retries = 0;
+    let id = sim.arrive(Ask::on(0));
+    sim.answer(id, Reply::new(503).header("retry-after", "1"));
+    sim.run(ms(2000));
+    assert_eq!(
+        sim.state(id),
+        State::Answered(503),
+        "nobody would put it back"
+    );
+    assert_eq!(sim.got(id, "retry-after").as_deref(), Some("1"));
+}
+
+#[test]
+fn l14_a_refusal_whose_body_stays_unseen_is_not_held() {
+    let mut sim = Sim::policy(1, "");
+    let id = sim.arrive(Ask::on(0));
+    sim.head(id, Reply::rate());
+    sim.run(ms(1020));
+    assert_eq!(sim.state(id), State::Answered(429));
+    assert_eq!(sim.plugin("avoided.no_stop_iteration"), 1);
+    assert_eq!(sim.count("gave_up.class.rate"), 1);
 }
 
 #[test]
@@ -231,4 +260,39 @@ fn the_router_is_told_how_often_it_may_retry() {
         let told = header(&sim.calls[id].headers, "x-envoy-max-retries");
         assert_eq!(told.as_deref(), most, "{fields}");
     }
+}
+
+#[test]
+fn of_two_hedged_refusals_without_end_one_is_let_go() {
+    let mut sim = Sim::policy(1, r#""retry":{"retry_max_attempts":1}"#);
+    let id = sim.arrive(Ask::on(0));
+    let first = sim.latest(id);
+    let hedge = sim.hedge(id);
+    for stream in [first, hedge] {
+        sim.head_on(id, stream, &Reply::new(429), false);
+        sim.part_on(id, stream, b"{}", false);
+    }
+    sim.run(ms(1000));
+    assert_eq!(sim.state(id), State::Answered(429));
+    sim.abort(id);
+    sim.check_empty();
+}
+
+#[test]
+fn attempt_alone_a_dropped_retry_leaves_the_attempt_beside_it_its_slot() {
+    let mut sim = attempt_alone();
+    sim.route.back_off = ms(25);
+    let id = sim.arrive(Ask::on(0));
+    let first = sim.latest(id);
+    let hedge = sim.hedge(id);
+    sim.answer_on(id, first, Reply::rate());
+    sim.run(ms(1010));
+    assert_eq!(sim.state(id), State::Running(2), "and a retry is due");
+    sim.head_on(id, hedge, &Reply::new(200), false);
+    sim.run(ms(3000));
+    assert_eq!(sim.sums().running, 1, "the stream's");
+    assert_eq!(sim.count("retry_dropped"), 1);
+    sim.part_on(id, hedge, b"end", true);
+    assert_eq!(sim.sums().running, 0);
+    sim.check_empty();
 }

@@ -1,13 +1,18 @@
 //! L3, L4, L5, L8: whoever goes, and whenever, leaves nothing behind and passes on what it had.
 
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
 use crate::memhost::call::ms;
 use crate::memhost::{Ask, Reply, Sim, State};
 
 const ONE: &str = r#""max_concurrent_calls":1"#;
 
-/// A call brought to some phase of its life under a cap of 1 while nobody else is there, the next
-/// one behind it, and what the next one is doing until the first leaves.
-fn phases() -> Vec<(&'static str, fn(&mut Sim, usize), State)> {
+/// A phase of a call's life: its name, what brings a call there under a cap of 1 while nobody else
+/// is there, and what the next one does until the first leaves.
+type Phase = (&'static str, fn(&mut Sim, usize), State);
+
+fn phases() -> Vec<Phase> {
     vec![
         ("running", |_, _| {}, State::Waiting),
         (

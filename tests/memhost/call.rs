@@ -154,6 +154,7 @@ pub(crate) struct Attempt {
     pub(crate) has_slot: bool,
     pub(crate) is_paused: bool,
     pub(crate) head: Option<(u16, Headers)>,
+    pub(crate) head_at: Time,
     /// Kept back by the host.
     pub(crate) kept: Vec<u8>,
     pub(crate) is_whole: bool,

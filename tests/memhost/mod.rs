@@ -2,8 +2,10 @@
 //! events at exact times. One thread, no clock, no sockets: a test that fails once fails always.
 //!
 //! - [`host`]: [`weir::port::Host`] over what all VMs of a process share.
-//! - [`sim`]: workers, their clock, and the streams that Weir pauses and resumes.
+//! - [`sim`]: one process, and what a test may ask of it.
+//! - [`downstream`]: calls arrive, are answered and end.
 //! - [`router`]: what Envoy's router does with attempts and their answers.
+//! - [`clock`]: wake-ups and ticks, and the streams that Weir resumes.
 //! - [`call`]: what the test knows of one call.
 //! - [`watch`]: the laws that hold after every step.
 #![allow(
@@ -17,6 +19,8 @@
 )]
 
 pub(crate) mod call;
+pub(crate) mod clock;
+pub(crate) mod downstream;
 pub(crate) mod host;
 pub(crate) mod router;
 pub(crate) mod sim;

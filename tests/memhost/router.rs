@@ -5,7 +5,7 @@ use std::time::Duration;
 use weir::core::answer::Edit;
 use weir::core::call::arrive::Request;
 use weir::core::call::attempt::{AnswerHead, Begin, Next};
-use weir::core::call::hold::Part;
+use weir::core::call::read::Part;
 use weir::core::call::{Headers, StreamId};
 use weir::core::time::Time;
 
@@ -143,6 +143,7 @@ impl Sim {
         let attempt = call.attempts.get_mut(&stream).expect("the attempt");
         assert!(attempt.head.is_none(), "one head an answer");
         attempt.head = Some((reply.status, headers.clone()));
+        attempt.head_at = self.now;
         attempt.is_whole = is_whole;
         if matches!(reply.status, 429 | 503 | 529) || is_whole {
             attempt.has_slot = false;
@@ -160,7 +161,7 @@ impl Sim {
         };
         match next {
             Next::Pause => attempt.is_paused = true,
-            Next::Pass(edits) => self.to_router(id, stream, &edits),
+            Next::Pass(edits) => self.route_answer(id, stream, &edits),
         }
         self.settle();
     }
@@ -205,7 +206,7 @@ impl Sim {
                 }
                 Next::Pass(edits) if attempt.is_paused => {
                     attempt.is_paused = false;
-                    self.to_router(id, stream, &edits);
+                    self.route_answer(id, stream, &edits);
                     return self.settle();
                 }
                 Next::Pass(edits) => assert!(edits.is_empty(), "the head has gone: {edits:?}"),
@@ -224,7 +225,7 @@ impl Sim {
     }
 
     /// The router sees an answer's head.
-    pub(crate) fn to_router(&mut self, id: usize, stream: StreamId, edits: &[Edit]) {
+    pub(crate) fn route_answer(&mut self, id: usize, stream: StreamId, edits: &[Edit]) {
         let call = &mut self.calls[id];
         let attempt = call.attempts.get_mut(&stream).expect("the attempt");
         let (_, mut headers) = attempt.head.clone().expect("a head");
@@ -239,6 +240,8 @@ impl Sim {
         if is_marked {
             // Only a grant of Weir's sets the mark.
             call.has_grant = true;
+            let wait = self.now.since(attempt.head_at);
+            self.holds.push((id, wait));
         }
         if is_marked && call.retries < self.retries_of(id) && !self.route.is_broken {
             let call = &mut self.calls[id];

@@ -16,6 +16,8 @@ const BODY_LIMIT: u64 = 16 << 20;
 pub(crate) struct Bootstrap {
     pub(crate) concurrency: u32,
     pub(crate) dynamic: bool,
+    /// A whole bootstrap in YAML, in place of what the other fields describe.
+    yaml: Option<String>,
     gate: Option<String>,
     attempt: Option<String>,
     clusters: Vec<Value>,
@@ -42,6 +44,7 @@ impl Bootstrap {
         Self {
             concurrency: 1,
             dynamic: false,
+            yaml: None,
             gate: None,
             attempt: None,
             clusters: vec![cluster("provider", provider)],
@@ -55,6 +58,14 @@ impl Bootstrap {
         .route(
             json!({"match": {"prefix": "/"}, "route": {"cluster": "provider", "timeout": "300s"}}),
         )
+    }
+
+    /// A bootstrap as it stands in a file.
+    pub(crate) fn yaml(text: String) -> Self {
+        Self {
+            yaml: Some(text),
+            ..Self::plain(SocketAddr::from(([127, 0, 0, 1], 0)))
+        }
     }
 
     pub(crate) fn gate_only(self) -> Self {
@@ -168,10 +179,13 @@ impl Bootstrap {
 
     /// Writes the bootstrap, and the listener if it is dynamic, into `dir`.
     pub(crate) fn write(&self, dir: &Path) -> PathBuf {
-        let path = dir.join("envoy.json");
+        let (name, text) = match &self.yaml {
+            Some(text) => ("envoy.yaml", text.clone()),
+            None => ("envoy.json", format!("{:#}", self.bootstrap(dir))),
+        };
         self.write_listener(dir);
-        std::fs::write(&path, format!("{:#}", self.bootstrap(dir))).expect("a writable folder");
-        path
+        std::fs::write(dir.join(name), text).expect("a writable folder");
+        dir.join(name)
     }
 
     /// Puts the listener's file in place by rename, which is what Envoy watches for.

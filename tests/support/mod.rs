@@ -21,6 +21,7 @@ pub(crate) mod provider;
 mod provider_seen;
 pub(crate) mod raw;
 pub(crate) mod reply;
+pub(crate) mod shipped;
 pub(crate) mod stats;
 pub(crate) mod weir;
 

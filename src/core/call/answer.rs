@@ -71,6 +71,8 @@ impl Worker {
             return;
         }
         self.avoid(host, now, Avoided::NoAttemptHalf);
+        // There was one; whether Envoy made more is not known.
+        call.attempts_made = 1;
         let verdict = classify(&Answer {
             status,
             headers,

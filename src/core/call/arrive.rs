@@ -145,6 +145,7 @@ impl Worker {
             .and_then(|name| request.header(name.as_str()))
             .and_then(milliseconds)
             .unwrap_or(Duration::MAX);
+        let budget = policy.retry().budget();
         let call = Box::new(Call {
             config: Rc::clone(config),
             policy: index,
@@ -153,7 +154,11 @@ impl Worker {
             key_tag: (identity >> 64) as u64,
             key: self.take_key(now),
             arrived: now,
-            deadline: now + policy.retry().budget().min(patience),
+            deadline: now + budget.min(patience),
+            deadline_field: match patience < budget {
+                true => "patience_header",
+                false => "budget_ms",
+            },
             gate: None,
             stage: Stage::Going,
             started: None,
@@ -250,7 +255,7 @@ fn request_edits(request: &Request<'_>, policy: &Policy) -> Vec<Edit> {
         edits.push(append(
             request,
             "x-envoy-retriable-header-names",
-            super::hold::MARKER,
+            super::marks::MARKER,
         ));
         edits.push(Edit::Set(
             "x-envoy-max-retries".into(),

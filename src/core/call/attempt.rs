@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::arrive::Request;
-use super::hold::READ_FOR;
+use super::read::READ_FOR;
 use super::state::{Attempt, Call, Reading};
 use super::{Headers, StreamId, Worker};
 use crate::core::answer::{Edit, remove_marks};
@@ -175,7 +175,7 @@ impl Worker {
         if !is_whole {
             return Next::Pause;
         }
-        match self.conclude(host, now, call, stream, super::hold::Body::Whole) {
+        match self.conclude(host, now, call, stream, super::read::Body::Whole) {
             Next::Pass(mut edits) => {
                 edits.extend(foreign);
                 Next::Pass(edits)

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::attempt::Next;
-use super::hold::Body;
+use super::read::Body;
 use super::state::{Call, Stage};
 use super::{Action, StreamId, Worker};
 use crate::core::answer::Refused;
@@ -45,24 +45,36 @@ impl Worker {
     /// A tick of one of the VM's roots.
     pub fn tick(&mut self, host: &impl Host, now: Time) -> Vec<Action> {
         let mut actions = self.wake(host, now);
-        for _ in 0..AT_ONCE {
-            match self.due.first() {
-                Some((due, id)) if *due <= now => {
-                    let id = *id;
-                    actions.extend(self.call_due(host, now, id));
-                }
-                _ => break,
-            }
-        }
-        self.gates.repeat_reports(host, now);
         let waiting = self.gates.waiting_places();
         let lost: BTreeSet<_> = waiting
             .into_iter()
             .filter(|place| self.gates.inspect(host, now, *place))
             .collect();
         actions.extend(self.collect(host, now, &lost, Count::GrantByTick));
+        self.handle_due(host, now, &mut actions);
+        self.gates.repeat_reports(host, now);
         self.chores(host, now);
         actions
+    }
+
+    /// One action a call and tick: the first may end the streams of the call's other attempts, and
+    /// the host would carry the second out on one that is gone.
+    fn handle_due(&mut self, host: &impl Host, now: Time, actions: &mut Vec<Action>) {
+        let granted = actions.iter().map(Action::stream);
+        let mut acted: BTreeSet<CallId> = granted
+            .filter_map(|stream| self.streams.get(&stream).copied())
+            .collect();
+        for _ in 0..AT_ONCE {
+            let is_due = |(due, _): &&(Time, CallId)| *due <= now;
+            let mut due = self.due.iter().take_while(is_due).map(|(_, id)| *id);
+            let Some(id) = due.find(|id| !acted.contains(id)) else {
+                break;
+            };
+            if let Some(action) = self.call_due(host, now, id) {
+                acted.insert(id);
+                actions.push(action);
+            }
+        }
     }
 
     /// Whether the clock matters before the next idle tick.
@@ -73,7 +85,7 @@ impl Worker {
     fn call_due(&mut self, host: &impl Host, now: Time, id: CallId) -> Option<Action> {
         let mut call = self.lift(id)?;
         if call.orphaned.is_some_and(|at| at <= now) {
-            self.bury(host, now, id, call);
+            self.orphan_due(host, now, id, call);
             return None;
         }
         let overdue = call
@@ -87,6 +99,20 @@ impl Worker {
         };
         self.keep(id, call);
         action
+    }
+
+    /// No attempt has followed. Others of the call that still run keep it.
+    fn orphan_due(&mut self, host: &impl Host, now: Time, id: CallId, mut call: Box<Call>) {
+        call.orphaned = None;
+        if call.has_grant {
+            self.stats.count(&call.policy_name, Count::RetryDropped);
+            self.return_grant(host, now, &mut call);
+        }
+        if call.attempts.is_empty() {
+            self.bury(host, now, id, call);
+        } else {
+            self.keep(id, call);
+        }
     }
 
     fn stage_due(
@@ -105,7 +131,7 @@ impl Worker {
                 self.let_go(host, now, call);
                 let (reason, limit) = match by_stay {
                     true => (Refused::WaitTooLong, "max_wait_ms"),
-                    false => (Refused::Deadline, "budget_ms"),
+                    false => (Refused::Deadline, call.deadline_field),
                 };
                 let reply = self.refuse(host, call, reason, Some(limit), None);
                 let gate = call.gate?;
@@ -127,12 +153,12 @@ impl Worker {
         stream: StreamId,
     ) -> Option<Action> {
         let reading = call.attempts.get(&stream)?.reading.as_ref()?;
-        let avoided = match reading.body.is_empty() {
-            true => Avoided::NoStopIteration,
-            false => Avoided::BodyWithoutEnd,
+        let (body, avoided) = match reading.body.is_empty() {
+            true => (Body::Unseen, Avoided::NoStopIteration),
+            false => (Body::WithoutEnd, Avoided::BodyWithoutEnd),
         };
         self.avoid(host, now, avoided);
-        match self.conclude(host, now, call, stream, Body::WithoutEnd) {
+        match self.conclude(host, now, call, stream, body) {
             Next::Pass(edits) => Some(Action::Answer {
                 attempt: stream,
                 edits,

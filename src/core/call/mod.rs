@@ -3,7 +3,8 @@
 //! 1. [`arrive`]: the gate half sees its request; it starts, waits or is refused.
 //! 2. [`start`]: a slot is granted to it, by a wake-up or by a tick.
 //! 3. [`attempt`]: the attempt half sees it go out and the provider's answer come back.
-//! 4. [`hold`]: a refusal is read, and kept back until the call may try again, or passed on.
+//! 4. [`read`] and [`hold`]: a refusal is read, and kept back until the call may try again, or passed
+//!    on.
 //! 5. [`answer`]: the gate half sees what the client is about to receive.
 //! 6. [`end`]: it is over, however that came, and gives back all it had.
 //!
@@ -19,6 +20,8 @@ pub mod attempt;
 pub mod due;
 pub mod end;
 pub mod hold;
+mod marks;
+pub mod read;
 pub mod start;
 mod state;
 
@@ -72,6 +75,15 @@ pub enum Action {
 
 /// How many configurations a VM remembers. One that was forgotten counts as new when it comes back.
 const CONFIGS: usize = 1024;
+
+impl Action {
+    fn stream(&self) -> StreamId {
+        match self {
+            Action::Start { gate } | Action::Refuse { gate, .. } => *gate,
+            Action::Answer { attempt, .. } => *attempt,
+        }
+    }
+}
 
 /// One VM's calls.
 #[derive(Debug)]

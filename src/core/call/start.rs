@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::state::{Hold, Stage};
-use super::{Action, Worker, hold};
+use super::state::{Call, Hold, Stage};
+use super::{Action, Worker, hold, marks};
 use crate::core::gate::table::Place;
 use crate::core::report::stats::{Count, Measure, measure};
 use crate::core::time::Time;
@@ -79,13 +79,13 @@ impl Worker {
         &mut self,
         host: &impl Host,
         now: Time,
-        call: &mut super::state::Call,
+        call: &mut Call,
         held: Hold,
     ) -> Action {
         let policy = &call.policy_name;
         self.stats.count(policy, Count::Retry(held.refusal.class));
         measure(host, policy, Measure::Hold, now.since(held.since));
-        let (edits, undo) = hold::retry_edits(&held.refusal);
+        let (edits, undo) = marks::retry_edits(&held.refusal, call.gate.is_some());
         call.undo = undo;
         // Should the router not retry after all, this is what the client gets.
         call.passed = Some(hold::passed(&held.refusal, false));

@@ -26,6 +26,8 @@ pub(super) struct Call {
     pub(super) arrived: Time,
     /// The last moment to start an attempt: budget or the client's patience.
     pub(super) deadline: Time,
+    /// Which of the two it is, by its name in the configuration.
+    pub(super) deadline_field: &'static str,
     /// The downstream stream; none if only the attempt half is installed.
     pub(super) gate: Option<StreamId>,
     pub(super) stage: Stage,

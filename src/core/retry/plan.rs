@@ -35,8 +35,8 @@ pub struct Situation {
     /// Whether the request had been sent to its end when the refusal ended: Envoy does not survive
     /// a hold before that.
     pub request_complete: bool,
-    /// Whether the refusal's body was above what may be held.
-    pub body_over_cap: bool,
+    /// Whether so much is known of the refusal's body that it may be held.
+    pub can_be_held: bool,
     /// The time of the decision.
     pub now: Time,
     /// The earliest of the call's deadlines for the start of its last attempt.
@@ -77,8 +77,8 @@ pub enum GiveUp {
     Deadline,
     /// The client was still sending the request.
     RequestIncomplete,
-    /// The refusal's body is too big to hold.
-    BodyOverCap,
+    /// The refusal's body is too big to hold, or cannot be seen.
+    CannotBeHeld,
 }
 
 /// Decides whether a refused call is held for a retry.
@@ -113,7 +113,7 @@ fn forbidden(call: &Situation, not_before: Time) -> Option<GiveUp> {
             GiveUp::Deadline,
         ),
         (!call.request_complete, GiveUp::RequestIncomplete),
-        (call.body_over_cap, GiveUp::BodyOverCap),
+        (!call.can_be_held, GiveUp::CannotBeHeld),
     ]
     .into_iter()
     .find_map(|(holds, why)| holds.then_some(why))
@@ -140,7 +140,7 @@ mod tests {
             attempts_made: 1,
             max_attempts: MaxAttempts { retry: 3, burst: 2 },
             request_complete: true,
-            body_over_cap: false,
+            can_be_held: true,
             now: Time(1_000_000_000),
             deadline: None,
             retry_after_cap: 600 * SECOND,
@@ -215,8 +215,8 @@ mod tests {
     #[test]
     fn what_cannot_be_held_is_given_up_last() {
         let mut call = refused(Class::Rate);
-        call.body_over_cap = true;
-        assert_eq!(why(call), Some(GiveUp::BodyOverCap));
+        call.can_be_held = false;
+        assert_eq!(why(call), Some(GiveUp::CannotBeHeld));
         call.request_complete = false;
         assert_eq!(why(call), Some(GiveUp::RequestIncomplete));
         call.deadline = Some(Time(0));

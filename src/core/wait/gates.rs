@@ -25,7 +25,7 @@ pub struct Trouble {
     pub cas_conflicts: u64,
     /// Events that gave up after too many of them and will be said again.
     pub cas_exhausted: u64,
-    /// Keys that share the overflow gate.
+    /// Calls that came under the overflow gate.
     pub overflow: u64,
     /// Changes of the limits in force that came with a call.
     pub config_flaps: u64,
@@ -105,6 +105,9 @@ impl Gates {
         let settled = self.exchange(host, now, place, Some((key, call)), |member, owner| {
             Some(member.arrive(owner, key, no_wait, setting, connection))
         });
+        if settled == Settled::Failed(ExchangeError::Conflicts) && no_wait {
+            return Settled::NoWait;
+        }
         if settled == Settled::Failed(ExchangeError::Conflicts) {
             // It waits here, and the next report says so.
             self.is_behind = true;

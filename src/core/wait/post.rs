@@ -29,7 +29,7 @@ impl Post {
     /// cannot be used.
     pub fn register(&mut self, host: &impl Host) -> Option<Owner> {
         if self.mine.is_none() && !self.is_full {
-            self.mine = (0..SLOTS).find_map(|slot| take(host, slot));
+            self.mine = take_first(host);
             self.is_full = self.mine.is_none();
         }
         self.owner()
@@ -111,32 +111,41 @@ fn queue_of(host: &impl Host, slot: u16) -> Option<QueueId> {
     }
 }
 
-/// Takes `slot` if nobody ever had it. The slot is made before its queue is registered, because
-/// registering takes a queue away from whoever read it.
-fn take(host: &impl Host, slot: u16) -> Option<(Owner, QueueId)> {
+/// Takes the first slot that nobody ever had. If shared data cannot be written it stops at once:
+/// every slot tried would be lost.
+fn take_first(host: &impl Host) -> Option<(Owner, QueueId)> {
+    for slot in 0..SLOTS {
+        match take(host, slot) {
+            Ok(mine) => return Some(mine),
+            Err(HostError::Conflict) => {}
+            Err(HostError::Gone | HostError::Refused) => return None,
+        }
+    }
+    None
+}
+
+/// Takes `slot`; a conflict if somebody has or had it. The slot is made before its queue is
+/// registered, because registering takes a queue away from whoever read it.
+fn take(host: &impl Host, slot: u16) -> Result<(Owner, QueueId), HostError> {
     let name = WorkerSlot::name(slot);
-    if host.shared_get(&name) != Ok(Stored::Absent) {
-        return None;
+    if host.shared_get(&name)? != Stored::Absent {
+        return Err(HostError::Conflict);
     }
     let mut taken = WorkerSlot {
         generation: 1,
         heartbeat: 0,
         queue: None,
     };
-    host.shared_set(&name, &taken.encode(), Expect::New).ok()?;
-    let queue = host.queue_register(&WorkerSlot::queue_name(slot)).ok()?;
+    host.shared_set(&name, &taken.encode(), Expect::New)?;
+    let queue = host.queue_register(&WorkerSlot::queue_name(slot))?;
     taken.queue = Some(queue);
-    let Ok(Stored::Present { cas, .. }) = host.shared_get(&name) else {
-        return None;
+    let Stored::Present { cas, .. } = host.shared_get(&name)? else {
+        return Err(HostError::Refused);
     };
-    match host.shared_set(&name, &taken.encode(), Expect::Same(cas)) {
-        Ok(()) => {
-            let owner = Owner {
-                slot,
-                generation: taken.generation,
-            };
-            Some((owner, queue))
-        }
-        Err(HostError::Conflict | HostError::Gone | HostError::Refused) => None,
-    }
+    host.shared_set(&name, &taken.encode(), Expect::Same(cas))?;
+    let owner = Owner {
+        slot,
+        generation: taken.generation,
+    };
+    Ok((owner, queue))
 }

@@ -1,5 +1,6 @@
 //! Where the gates are: finding the one of a key, or making it, and listing them all.
 
+use crate::core::gate::exchange::TRIES;
 use crate::core::gate::table::{Directory, Place};
 use crate::core::gate::{Record, Setting};
 use crate::port::{Expect, Host, HostError, Stored};
@@ -59,7 +60,7 @@ pub(super) fn create(host: &impl Host, place: Place, record: &Record) -> Result<
 
 /// Enters a new gate into the directory.
 fn enter(host: &impl Host, place: Place) -> Result<(), HostError> {
-    loop {
+    for _ in 0..TRIES {
         let stored = host.shared_get(Directory::NAME)?;
         let (mut directory, expect) = match stored {
             Stored::Absent => (Directory::decode(None), Expect::New),
@@ -69,9 +70,10 @@ fn enter(host: &impl Host, place: Place) -> Result<(), HostError> {
             return Ok(());
         }
         match host.shared_set(Directory::NAME, directory.bytes(), expect) {
-            // Somebody else entered a gate: there are only so many.
+            // Somebody else entered a gate.
             Err(HostError::Conflict) => {}
             result => return result,
         }
     }
+    Err(HostError::Conflict)
 }

@@ -1,0 +1,160 @@
+//! An answer that may be a refusal is read, and classified.
+
+use std::time::Duration;
+
+use super::attempt::Next;
+use super::hold::Refused;
+use super::state::{Call, Refusal};
+use super::{StreamId, Worker};
+use crate::core::answer::remove_marks;
+use crate::core::classify::{self, Answer};
+use crate::core::report::stats::{Avoided, Count};
+use crate::core::time::Time;
+use crate::port::Host;
+
+/// How much of a refusal's body is read.
+pub const BODY_CAP: usize = 16 * 1024;
+
+/// How long a refusal's body is waited for.
+pub(super) const READ_FOR: Duration = Duration::from_secs(1);
+
+/// How a refusal's body came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Body {
+    /// To its end.
+    Whole,
+    /// It is larger than [`BODY_CAP`].
+    OverCap,
+    /// Its end did not come in time.
+    WithoutEnd,
+    /// Nothing of it came in time. Envoy may be keeping it back until the headers go on, and would
+    /// then call an attempt that a retry has ended: the SDK panics.
+    Unseen,
+}
+
+/// A part of an answer's body, as the host has it.
+#[derive(Debug)]
+pub struct Part<R> {
+    /// Bytes that the host has kept back so far, this part included.
+    pub size: usize,
+    /// Whether nothing follows.
+    pub is_end: bool,
+    /// Gives kept bytes: from where, and how many at most.
+    pub read: R,
+}
+
+impl Worker {
+    /// More of an answer's body has come.
+    pub fn read_answer(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        stream: StreamId,
+        part: Part<impl FnOnce(usize, usize) -> Vec<u8>>,
+    ) -> Next {
+        let call = self.streams.get(&stream).and_then(|id| self.calls.get(id));
+        if !part.is_end && !call.is_some_and(|call| call.is_reading(stream)) {
+            // The usual case: a success streams by.
+            return Next::UNCHANGED;
+        }
+        let Some((id, mut call)) = self.lift_by_stream(stream) else {
+            return Next::UNCHANGED;
+        };
+        let next = self.read_on(host, now, &mut call, stream, part);
+        self.keep(id, call);
+        next
+    }
+
+    fn read_on(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        call: &mut Call,
+        stream: StreamId,
+        part: Part<impl FnOnce(usize, usize) -> Vec<u8>>,
+    ) -> Next {
+        let Part { size, is_end, read } = part;
+        if call.is_held_by(stream) {
+            // The body went on after it was classified.
+            return match size > BODY_CAP {
+                true => self.release_hold(host, now, call, Avoided::BodyOverCap),
+                false => Next::Pause,
+            };
+        }
+        let reading = call
+            .attempts
+            .get_mut(&stream)
+            .and_then(|attempt| attempt.reading.as_mut());
+        let Some(reading) = reading else {
+            if is_end {
+                self.give_back(host, now, call, stream);
+            }
+            return Next::UNCHANGED;
+        };
+        let have = reading.body.len();
+        let more = size.min(BODY_CAP).saturating_sub(have);
+        if more > 0 {
+            reading.body.extend(read(have, more));
+        }
+        match (size > BODY_CAP, is_end) {
+            (true, _) => self.conclude(host, now, call, stream, Body::OverCap),
+            (false, true) => self.conclude(host, now, call, stream, Body::Whole),
+            (false, false) => Next::Pause,
+        }
+    }
+
+    /// The answer is as well known as it will be.
+    pub(super) fn conclude(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        call: &mut Call,
+        stream: StreamId,
+        body: Body,
+    ) -> Next {
+        let Some(attempt) = call.attempts.get_mut(&stream) else {
+            return Next::UNCHANGED;
+        };
+        let deadline = call.deadline.min(attempt.deadline);
+        let number = attempt.number;
+        let Some(reading) = attempt.reading.take() else {
+            return Next::UNCHANGED;
+        };
+        let foreign = remove_marks(&reading.headers);
+        let verdict = classify::classify(&Answer {
+            status: reading.status,
+            headers: &reading.headers,
+            body: &reading.body,
+            provider: call.policy().map_or("auto", |p| p.provider().name()),
+        });
+        let Some(class) = verdict.refusal else {
+            call.forget_refusal();
+            if body == Body::Whole {
+                self.give_back(host, now, call, stream);
+            }
+            return Next::Pass(foreign);
+        };
+        self.give_back(host, now, call, stream);
+        self.stats.count(&call.policy_name, Count::Refusal(class));
+        let refused = Refused {
+            stream,
+            request_complete: reading.request_complete,
+            body,
+            deadline,
+            refusal: Refusal {
+                class,
+                verdict,
+                status: reading.status,
+                headers: reading.headers,
+                attempt: number,
+            },
+        };
+        match self.plan(host, now, call, refused) {
+            Next::Pass(mut edits) => {
+                edits.extend(foreign);
+                Next::Pass(edits)
+            }
+            Next::Pause => Next::Pause,
+        }
+    }
+}
