@@ -96,7 +96,7 @@ page-test: ## the demo's page in a real browser, where there is one
 
 # Every waiting client has a connection open.
 demo: build setup-envoy ## the morning peak on this machine; PROVIDER_URL=... makes real calls
-	@ulimit -n 8192 2>/dev/null || ulimit -n $$(ulimit -H -n); cargo run --quiet --example demo
+	@ulimit -n 8192 2>/dev/null || ulimit -n $$(ulimit -H -n); cargo run --example demo
 
 readme-picture: ## the picture of the last demo into docs/
 	@[ -f out/demo/demo.png ] || { echo "readme-picture: run 'make demo' first" >&2; exit 1; }
