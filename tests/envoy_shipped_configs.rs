@@ -115,7 +115,7 @@ async fn every_file_passes_calls_retries_refusals_and_keeps_its_cap() {
 async fn a_refusal_during_a_long_upload_is_retried() {
     for (file, _, _) in FILES {
         let provider = Provider::start_early(|seen| match seen.attempt {
-            0 => Reply::rate(),
+            1 => Reply::rate(),
             _ => Reply::ok(),
         })
         .await;
