@@ -11,9 +11,9 @@ use hyper::Request;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::json;
 use support::weir::{cap, policy};
-use support::{Bootstrap, Envoy, Gate, Provider, Reply};
+use support::{Bootstrap, Call, Envoy, Gate, Peer, Provider, Reply, Wire};
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// `n` calls at once as streams of one connection, which is one worker's. Gives their statuses.
 async fn streams(envoy: &Envoy, n: usize) -> Vec<JoinHandle<u16>> {
@@ -99,4 +99,43 @@ async fn any_number_of_holds_may_end_at_once() {
     assert_eq!(count(calls, 429).await, MANY);
     assert_eq!(provider.count(), 2 * MANY);
     envoy.assert_idle().await;
+}
+
+const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+
+/// Sends `parts` with a pause between them in answer to the first request, then accepts.
+async fn answering(parts: Vec<String>) -> Wire {
+    Wire::start(move |n, mut peer: Peer| {
+        let parts = parts.clone();
+        async move {
+            if n == 1 {
+                for part in parts {
+                    peer.send(part).await;
+                    sleep(Duration::from_millis(50)).await;
+                }
+                if !peer.head().await {
+                    return;
+                }
+            }
+            peer.serve(OK).await;
+        }
+    })
+    .await
+}
+
+/// 32 KiB is what Envoy's own guide to hardening names.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_beyond_the_listeners_buffer_reaches_the_client_whole() {
+    for status in [400, 403, 429, 500, 503] {
+        let head = format!("HTTP/1.1 {status} No\r\ncontent-length: 60000\r\n\r\n");
+        let parts = vec![head + &"a".repeat(10_000), "b".repeat(50_000)];
+        let provider = answering(parts).await;
+        let config = Bootstrap::new(provider.addr, &cap(1))
+            .listener(json!({"per_connection_buffer_limit_bytes": 32_768}));
+        let envoy = Envoy::start(&config).await;
+        let answer = Call::chat("large").send(envoy.addr).await;
+        assert_eq!((answer.status, answer.body.len()), (status, 60_000));
+        assert_eq!(Call::chat("next").send(envoy.addr).await.status, 200);
+        envoy.assert_idle().await;
+    }
 }
