@@ -11,9 +11,9 @@ use hyper::Request;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::json;
 use support::weir::{cap, policy};
-use support::{Bootstrap, Call, Envoy, Gate, Peer, Provider, Reply, Wire};
+use support::{Bootstrap, Call, Envoy, Gate, Peer, Provider, Reply, Wire, raw};
 use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 /// `n` calls at once as streams of one connection, which is one worker's. Gives their statuses.
 async fn streams(envoy: &Envoy, n: usize) -> Vec<JoinHandle<u16>> {
@@ -44,9 +44,15 @@ async fn count(calls: Vec<JoinHandle<u16>>, status: u16) -> usize {
     found
 }
 
-/// Waiters that the hosts resumes in one callback it resumes one inside the other, until the
-/// stack ends.
+/// Streams that the host resumes in one callback it resumes one inside the other, until the stack
+/// ends.
 const MANY: usize = 600;
+
+fn lua(code: &str) -> serde_json::Value {
+    json!({"name": "envoy.filters.http.lua", "typed_config": {
+        "@type": "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua",
+        "default_source_code": {"inline_string": code}}})
+}
 
 fn many_streams(config: Bootstrap) -> Bootstrap {
     config.hcm(json!({"http2_protocol_options": {"max_concurrent_streams": 2 * MANY}}))
@@ -57,7 +63,10 @@ async fn a_raised_cap_starts_any_number_of_waiters() {
     let gate = Gate::closed();
     let door = gate.clone();
     let provider = Provider::start(move |_| Reply::ok().after(&door)).await;
-    let config = many_streams(Bootstrap::new(provider.addr, &cap(1)).dynamic());
+    // Every further filter of the chain takes its part of the stack.
+    let idle = "function envoy_on_request(handle) end";
+    let config = Bootstrap::new(provider.addr, &cap(1)).dynamic();
+    let config = many_streams((0..12).fold(config, |config, _| config.after_gate(lua(idle))));
     let envoy = Envoy::start(&config).await;
     let calls = streams(&envoy, MANY).await;
     envoy.wait_policy("waiting", MANY as u64 - 1).await;
@@ -182,4 +191,111 @@ async fn an_internal_redirect_passes_the_gate_again() {
     assert_eq!((provider.count(), provider.peak()), (9, 1));
     envoy.assert_idle().await;
     assert_eq!(envoy.policy("calls").await, 6);
+}
+
+/// A final refusal that is let go by the clock while the client still uploads: a hold would crash
+/// here.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_early_refusal_without_end_survives_the_rest_of_the_upload() {
+    let h1 = Wire::start(|_, mut peer: Peer| async move {
+        let head = "HTTP/1.1 429 No\r\ncontent-length: 40\r\n\r\n{\"error\":{\"code\":";
+        peer.send(head).await;
+        sleep(Duration::from_millis(1400)).await;
+        peer.send("\"limit_burst_rate\"}}  ").await;
+        peer.head().await;
+    })
+    .await;
+    let h2 = Provider::start_early(|_| Reply::burst().endless()).await;
+    let over_h2 = Bootstrap::new(h2.addr, &cap(1)).h2_upstream();
+    for config in [Bootstrap::new(h1.addr, &cap(1)), over_h2] {
+        let config = config.action(&json!({"timeout": "0.5s"}));
+        let envoy = Envoy::start(&config).await;
+        let body = vec![b'.'; 20_000];
+        let upload = raw::upload(envoy.addr, "u", &body, Duration::from_millis(1800)).await;
+        let text = String::from_utf8_lossy(&upload.answer);
+        assert_eq!(raw::status(&upload.answer), Some(429), "{text}");
+        assert!(text.contains("limit_burst_rate"), "{text}");
+        envoy.assert_idle().await;
+    }
+    assert_eq!((h1.count(), h2.count()), (1, 1));
+}
+
+/// Envoy's own timers end calls that wait and calls that are held.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_that_envoy_ends_itself_are_not_started_any_more() {
+    let gate = Gate::closed();
+    let door = gate.clone();
+    let provider = Provider::start(move |seen| match seen.id.as_str() {
+        "held" => Reply::burst(),
+        _ => Reply::ok().after(&door),
+    })
+    .await;
+    let slow = policy(json!({"max_concurrent_calls": 1, "retry": {
+        "burst_retry_base_delay_ms": 2000, "burst_retry_cap_delay_ms": 2500}}));
+    for timer in [
+        json!({"stream_idle_timeout": "0.4s"}),
+        json!({"common_http_protocol_options": {"max_stream_duration": "0.4s"}}),
+    ] {
+        let envoy = Envoy::start(&Bootstrap::new(provider.addr, &slow).hcm(timer)).await;
+        assert_eq!(Call::chat("held").send(envoy.addr).await.status, 504);
+        let calls: Vec<_> = (0..4).map(|i| Call::chat(i).start(envoy.addr)).collect();
+        for answer in support::answers(calls).await {
+            assert_eq!(answer.status, 504);
+            assert_eq!(answer.header("x-weir-refused"), None);
+        }
+        envoy.assert_idle().await;
+    }
+    gate.open();
+}
+
+/// Refusals of every kind, broken answers, and clients of whom three of four leave at random, with
+/// the whole process stopped now and then.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_storm_leaves_nothing_behind() {
+    let provider = Provider::start(|seen| match seen.n % 8 {
+        0 => Reply::rate(),
+        1 => Reply::overloaded(),
+        2 => Reply::reset(),
+        3 => Reply::burst().broken(),
+        4 => Reply::sse(3),
+        5 => Reply::ok(),
+        _ => Reply::burst(),
+    })
+    .await;
+    let config = policy(json!({"max_concurrent_calls": 4, "retry": {
+        "retry_max_attempts": 5, "burst_max_attempts": 5,
+        "retry_base_delay_ms": 5, "retry_cap_delay_ms": 10,
+        "burst_retry_base_delay_ms": 5, "burst_retry_cap_delay_ms": 30}}));
+    let envoy = Envoy::start(&Bootstrap::new(provider.addr, &config).workers(4)).await;
+    let (addr, end) = (envoy.addr, Instant::now() + Duration::from_secs(4));
+    let client = |n: u64| {
+        tokio::spawn(async move {
+            let mut seed = n;
+            while Instant::now() < end {
+                seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+                let call = Call::chat(seed);
+                let call = if n % 2 == 0 { call.h2() } else { call };
+                let patience = match seed >> 62 {
+                    0 => Duration::from_secs(20),
+                    _ => Duration::from_micros((seed >> 32) % 40_000),
+                };
+                let answer = timeout(patience, call.try_send(addr)).await;
+                assert!(answer.is_ok() || seed >> 62 != 0, "a call hangs");
+                if let Ok(Ok(answer)) = answer {
+                    assert_eq!(answer.header("x-weir-retry"), None);
+                    assert_eq!(answer.header("x-envoy-ratelimited"), None);
+                }
+            }
+        })
+    };
+    let clients: Vec<_> = (0..24).map(client).collect();
+    for pause in [30, 300, 2500] {
+        sleep(Duration::from_millis(300)).await;
+        envoy.stall(Duration::from_millis(pause)).await;
+    }
+    for client in clients {
+        client.await.unwrap();
+    }
+    envoy.assert_idle().await;
+    assert!(provider.count() > 100);
 }
