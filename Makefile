@@ -11,18 +11,18 @@ export ENVOY
 export WEIR_WASM := $(abspath $(WASM))
 SIZE_BUDGET_KIB := 500
 
-# A file in tests/ is a test by its name: envoy_* needs a real Envoy, two have parts of their
+# A file in tests/ is a test by its name: envoy_* needs a real Envoy, three have parts of their
 # own, the rest run with the unit tests. A folder with a main.rs counts as a file.
 TESTS := $(sort $(patsubst tests/%.rs,%,$(wildcard tests/*.rs)) $(patsubst tests/%/main.rs,%,$(wildcard tests/*/main.rs)))
 ENVOY_TESTS := $(filter envoy_%,$(TESTS))
-PLAIN_TESTS := $(filter-out envoy_% wasm_imports interleave,$(TESTS))
+PLAIN_TESTS := $(filter-out envoy_% wasm_imports interleave demo_page,$(TESTS))
 PARTS := setup fmt-check clippy wall size imports unit wasm32 \
-	$(if $(filter interleave,$(TESTS)),interleave) $(if $(ENVOY_TESTS),envoy)
+	$(if $(filter interleave,$(TESTS)),interleave) $(if $(ENVOY_TESTS),envoy) page-test
 
 help: ## list these commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "%-14s %s\n", $$1, $$2 }'
 
-setup: setup-lint setup-wasm setup-envoy setup-node setup-bindgen ## fetch all that the other commands need
+setup: setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium ## fetch all that the other commands need
 
 setup-lint: ## rustfmt and clippy
 	@tools/setup.sh lint
@@ -38,6 +38,9 @@ setup-node: ## Node, to run tests on wasm32
 
 setup-bindgen: ## the runner of wasm32 tests, built once in some minutes
 	@tools/setup.sh bindgen
+
+setup-chromium: ## a browser to look at pages with, where one can be had
+	@tools/chromium.sh setup
 
 build: ## the plugin: dist/weir.wasm
 	@tools/wasm.sh build $(WASM)
@@ -72,7 +75,7 @@ unit: ## unit, property and simulation tests
 	cargo test --doc
 
 wasm32: ## the core on a 32-bit target, in Node
-	tools/wasm.sh cargo test --no-default-features --lib
+	tools/wasm.sh cargo test --no-default-features --lib --test call_laws
 
 # Linked without the plugin's slow link-time optimising, which these tests gain nothing from.
 interleave: export CARGO_PROFILE_RELEASE_LTO := off
@@ -83,12 +86,29 @@ interleave: ## every order in which workers can meet
 envoy: build ## tests on a real Envoy
 	cargo test $(ENVOY_TESTS:%=--test %)
 
+page-test: ## the demo's page in a real browser, where there is one
+	@if CHROMIUM=$$(tools/chromium.sh find); then \
+		export CHROMIUM; cargo test --test demo_page; \
+	else \
+		why="no Chromium; make setup-chromium fetches one"; echo "page-test: SKIPPED: $$why"; \
+		[ -z "$$PART_SKIPPED" ] || echo "$$why" >"$$PART_SKIPPED"; \
+	fi
+
+# Every waiting client has a connection open.
+demo: build setup-envoy ## the morning peak on this machine; PROVIDER_URL=... makes real calls
+	@ulimit -n 8192 2>/dev/null || ulimit -n $$(ulimit -H -n); cargo run --quiet --example demo
+
+readme-picture: ## the picture of the last demo into docs/
+	@[ -f out/demo/demo.png ] || { echo "readme-picture: run 'make demo' first" >&2; exit 1; }
+	@mkdir -p docs
+	cp out/demo/demo.png docs/demo.png
+
 mutants: setup ## break the code on purpose: is each law's test red? ONLY=name takes some
 	python3 tests/mutants/run.py $(ONLY)
 
 clean: ## remove what was built; what setup fetched stays in .tools
 	cargo clean
-	rm -rf dist
+	rm -rf dist out
 
-.PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen build run size test fmt \
-	fmt-check clippy wall imports unit wasm32 interleave envoy mutants clean
+.PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium build run size \
+	test fmt fmt-check clippy wall imports unit wasm32 interleave envoy page-test demo readme-picture mutants clean

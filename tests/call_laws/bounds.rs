@@ -1,5 +1,8 @@
 //! L15: everything is bounded, and says so.
 
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
 use crate::memhost::call::ms;
 use crate::memhost::{Ask, Reply, Sim, State};
 

@@ -1,5 +1,8 @@
 //! L16: without shared data calls go on, and a gauge says so.
 
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
 use crate::memhost::call::ms;
 use crate::memhost::{Ask, Reply, Sim, State};
 

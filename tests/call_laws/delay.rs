@@ -1,6 +1,9 @@
 //! L9, L10: nobody starts before its time, waits that cannot fit are refused now, and bounds on
 //! waiting are exact.
 
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
 use crate::memhost::call::ms;
 use crate::memhost::host::Random;
 use crate::memhost::{Ask, Reply, Sim, State};

@@ -1,5 +1,8 @@
 //! One half only, and attempts that Envoy starts on its own.
 
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
 use crate::memhost::call::{header, ms};
 use crate::memhost::{Ask, Reply, Sim, State};
 

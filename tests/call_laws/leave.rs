@@ -1,5 +1,8 @@
 //! L3, L4, L5, L8: whoever goes, and whenever, leaves nothing behind and passes on what it had.
 
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
 use crate::memhost::call::ms;
 use crate::memhost::{Ask, Reply, Sim, State};
 

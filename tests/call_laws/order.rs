@@ -1,5 +1,8 @@
 //! L2: who came first starts first, across workers, and a held call keeps its place.
 
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
 use crate::memhost::call::ms;
 use crate::memhost::{Ask, Reply, Sim, State};
 

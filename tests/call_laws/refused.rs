@@ -1,5 +1,8 @@
 //! L11, L13: the client gets the provider's own word, the router sees no failure.
 
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
 use crate::memhost::call::{header, ms};
 use crate::memhost::{Ask, Reply, Sim, State};
 

@@ -1,5 +1,8 @@
 //! L6: limits change under way, and old configurations drain.
 
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
 use std::rc::Rc;
 
 use crate::memhost::call::ms;

@@ -1,5 +1,8 @@
 //! What the operator is told: the names of stats, and lines in the log.
 
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
 use std::collections::BTreeSet;
 
 use weir::port::Level;

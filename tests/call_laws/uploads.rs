@@ -1,5 +1,8 @@
 //! How requests go out and bodies of refusals come in: never a hold that Envoy does not survive.
 
+#[cfg(target_family = "wasm")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
 use crate::memhost::call::ms;
 use crate::memhost::{Ask, Reply, Sim, State};
 
