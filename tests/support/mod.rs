@@ -23,6 +23,7 @@ pub(crate) mod raw;
 pub(crate) mod reply;
 pub(crate) mod shipped;
 pub(crate) mod stats;
+pub(crate) mod streams;
 pub(crate) mod weir;
 pub(crate) mod wire;
 
