@@ -53,6 +53,14 @@ impl Stream {
         }
     }
 
+    /// Whether this call has been through a gate, as with Weir twice in one chain: it would wait for
+    /// its own slot.
+    fn is_second_gate(&self) -> bool {
+        let reference = self.vm.host.property(&[REFERENCE]).unwrap_or_default();
+        let known = self.vm.ask(|worker, _, _| worker.knows(&reference));
+        known.unwrap_or(false)
+    }
+
     fn arrive(&self, request: &Request<'_>) -> Action {
         let host = &self.vm.host;
         let arrived = self
@@ -178,8 +186,13 @@ impl HttpContext for Stream {
             headers: &headers,
         };
         let action = if number == 0 {
-            self.half = Half::Gate;
-            self.arrive(&request)
+            match self.is_second_gate() {
+                true => Action::Continue,
+                false => {
+                    self.half = Half::Gate;
+                    self.arrive(&request)
+                }
+            }
         } else {
             self.half = Half::Attempt;
             self.begin_attempt(&request, number, end_of_stream)

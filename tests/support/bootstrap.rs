@@ -22,6 +22,8 @@ pub(crate) struct Bootstrap {
     attempt: Option<String>,
     clusters: Vec<Value>,
     routes: Vec<Value>,
+    before_gate: Vec<Value>,
+    after_gate: Vec<Value>,
     buffer: bool,
     hcm: Value,
     vhost: Value,
@@ -49,6 +51,8 @@ impl Bootstrap {
             attempt: None,
             clusters: vec![cluster("provider", provider)],
             routes: vec![],
+            before_gate: vec![],
+            after_gate: vec![],
             buffer: false,
             hcm: json!({}),
             vhost: json!({}),
@@ -112,6 +116,24 @@ impl Bootstrap {
             ..self
         }
         .replay_limit(BODY_LIMIT)
+    }
+
+    /// One more filter that requests meet before the gate.
+    pub(crate) fn before_gate(mut self, filter: Value) -> Self {
+        self.before_gate.push(filter);
+        self
+    }
+
+    /// One more filter that requests meet after the gate.
+    pub(crate) fn after_gate(mut self, filter: Value) -> Self {
+        self.after_gate.push(filter);
+        self
+    }
+
+    /// The gate once more, as by mistake.
+    pub(crate) fn gate_twice(self) -> Self {
+        let again = wasm(self.gate.as_deref().unwrap_or_default(), false);
+        self.after_gate(again)
     }
 
     /// Bodies up to `bytes` can be replayed.
@@ -227,8 +249,9 @@ impl Bootstrap {
     }
 
     fn manager(&self) -> Value {
-        let mut filters = vec![];
+        let mut filters = self.before_gate.clone();
         filters.extend(self.gate.as_ref().map(|config| wasm(config, false)));
+        filters.extend(self.after_gate.clone());
         if self.buffer {
             filters.push(
                 json!({"name": "envoy.filters.http.buffer", "typed_config": {

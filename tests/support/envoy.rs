@@ -97,6 +97,18 @@ impl Envoy {
             .expect("a child of ours")
     }
 
+    /// Stops the process for a while, as a machine that has no time for it does.
+    pub(crate) async fn stall(&self, span: Duration) {
+        let pid = self.child.lock().expect("child").id().to_string();
+        let signal = |name: &str| {
+            let sent = Command::new("kill").args([name, &pid]).status();
+            assert!(sent.is_ok_and(|status| status.success()), "kill {name}");
+        };
+        signal("-STOP");
+        sleep(span).await;
+        signal("-CONT");
+    }
+
     /// Everything it wrote so far.
     pub(crate) fn log(&self) -> String {
         read(&self.dir.join("envoy.log"))

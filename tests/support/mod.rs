@@ -23,7 +23,9 @@ pub(crate) mod raw;
 pub(crate) mod reply;
 pub(crate) mod shipped;
 pub(crate) mod stats;
+pub(crate) mod streams;
 pub(crate) mod weir;
+pub(crate) mod wire;
 
 pub(crate) use bootstrap::Bootstrap;
 pub(crate) use client::{Answer, Call, answers};
@@ -32,3 +34,4 @@ pub(crate) use envoy::Envoy;
 pub(crate) use gate::Gate;
 pub(crate) use provider::{Provider, Seen};
 pub(crate) use reply::Reply;
+pub(crate) use wire::{Peer, Wire};

@@ -234,6 +234,11 @@ impl Worker {
         (u128::from(self.nonce) << 64 | u128::from(id.0)).to_le_bytes()
     }
 
+    /// Whether a reference names a call that is not over.
+    pub fn knows(&self, reference: &[u8]) -> bool {
+        self.referenced(reference).is_some()
+    }
+
     /// The call a reference names, if it is one of this VM's.
     pub(super) fn referenced(&self, reference: &[u8]) -> Option<CallId> {
         let reference = u128::from_le_bytes(reference.try_into().ok()?);

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::arrive::Request;
-use super::read::READ_FOR;
+use super::read::{BODY_CAP, Body, READ_FOR};
 use super::state::{Attempt, Call, Reading};
 use super::{Headers, StreamId, Worker};
 use crate::core::answer::{Edit, remove_marks};
@@ -165,6 +165,7 @@ impl Worker {
         let Some(attempt) = call.attempts.get_mut(&stream) else {
             return Next::Pass(foreign);
         };
+        let length = content_length(&headers);
         attempt.reading = Some(Reading {
             status,
             headers,
@@ -172,10 +173,14 @@ impl Worker {
             request_complete: attempt.request_complete,
             until: now + READ_FOR,
         });
-        if !is_whole {
-            return Next::Pause;
-        }
-        match self.conclude(host, now, call, stream, super::read::Body::Whole) {
+        let body = match is_whole {
+            true => Body::Whole,
+            // Not kept back: the host would put an error of its own in the place of what does not
+            // fit its buffer.
+            false if length > BODY_CAP as u64 => Body::OverCap,
+            false => return Next::Pause,
+        };
+        match self.conclude(host, now, call, stream, body) {
             Next::Pass(mut edits) => {
                 edits.extend(foreign);
                 Next::Pass(edits)
@@ -219,4 +224,13 @@ impl Worker {
             self.gates.report(host, now, place);
         }
     }
+}
+
+/// The length an answer's headers announce; 0 if none.
+fn content_length(headers: &Headers) -> u64 {
+    headers
+        .iter()
+        .find(|(name, _)| name == b"content-length")
+        .and_then(|(_, value)| std::str::from_utf8(value).ok()?.parse().ok())
+        .unwrap_or(0)
 }

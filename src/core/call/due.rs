@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::attempt::Next;
 use super::read::Body;
+use super::start::AT_ONCE;
 use super::state::{Call, Stage};
 use super::{Action, StreamId, Worker};
 use crate::core::answer::Refused;
@@ -22,7 +23,7 @@ const HEARTBEAT: Duration = Duration::from_millis(250);
 const SAY_AGAIN: Duration = Duration::from_secs(60);
 
 /// Due calls handled in one tick; the rest is handled in the next.
-const AT_ONCE: usize = 256;
+const LOOKED_AT: usize = 256;
 
 /// When a worker's chores were last done.
 #[derive(Debug, Default)]
@@ -50,7 +51,7 @@ impl Worker {
             .into_iter()
             .filter(|place| self.gates.inspect(host, now, *place))
             .collect();
-        actions.extend(self.collect(host, now, &lost, Count::GrantByTick));
+        self.collect(host, now, &lost, Count::GrantByTick, &mut actions);
         self.handle_due(host, now, &mut actions);
         self.gates.repeat_reports(host, now);
         self.chores(host, now);
@@ -64,7 +65,12 @@ impl Worker {
         let mut acted: BTreeSet<CallId> = granted
             .filter_map(|stream| self.streams.get(&stream).copied())
             .collect();
-        for _ in 0..AT_ONCE {
+        // Room of its own: a busy queue does not put off the clock.
+        let full = actions.len() + AT_ONCE;
+        for _ in 0..LOOKED_AT {
+            if actions.len() >= full {
+                break;
+            }
             let is_due = |(due, _): &&(Time, CallId)| *due <= now;
             let mut due = self.due.iter().take_while(is_due).map(|(_, id)| *id);
             let Some(id) = due.find(|id| !acted.contains(id)) else {

@@ -1,0 +1,11 @@
+//! Clients, providers and surroundings at their worst: whatever they do, no call hangs, no slot
+//! stays behind, and neither a VM nor the process dies.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod answers;
+mod chain;
+mod many;
+mod storm;
+mod timers;
