@@ -78,9 +78,14 @@ wasm32: ## the core on a 32-bit target, in Node
 	tools/wasm.sh cargo test --no-default-features --lib --test call_laws
 
 # Linked without the plugin's slow link-time optimising, which these tests gain nothing from.
-interleave: export CARGO_PROFILE_RELEASE_LTO := off
-interleave: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 16
+interleave prove: export CARGO_PROFILE_RELEASE_LTO := off
+interleave prove: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 16
 interleave: ## every order in which workers can meet
+	cargo test --release --test interleave -- --nocapture
+
+prove: export WEIR_PROVE := 1
+prove: ## larger scopes of the interleaver and more random calls, for many minutes
+	cargo test --release --test call_random
 	cargo test --release --test interleave -- --nocapture
 
 envoy: build ## tests on a real Envoy
@@ -111,4 +116,4 @@ clean: ## remove what was built; what setup fetched stays in .tools
 	rm -rf dist out
 
 .PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium build run size \
-	test fmt fmt-check clippy wall imports unit wasm32 interleave envoy page-test demo readme-picture mutants clean
+	test fmt fmt-check clippy wall imports unit wasm32 interleave prove envoy page-test demo readme-picture mutants clean

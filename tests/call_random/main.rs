@@ -18,9 +18,17 @@ use proptest::prelude::*;
 use ops::{calm, dark, hedged, rough, runs};
 use world::World;
 
+/// Runs of each test; `WEIR_PROVE=1` takes minutes.
+fn cases() -> u32 {
+    match std::env::var_os("WEIR_PROVE") {
+        Some(_) => 5000,
+        None => 100,
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 100,
+        cases: cases(),
         max_shrink_iters: 2000,
         ..ProptestConfig::default()
     })]
