@@ -129,24 +129,3 @@ async fn odd_answers_kill_nothing_and_keep_no_slot() {
     assert_eq!(provider.count(), 1 + 2 * rounds);
     envoy.assert_idle().await;
 }
-
-/// The head of a refusal that breaks off is the provider's word all the same (law L11).
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "open: Envoy answers in the provider's place when the attempt it keeps back is reset"]
-async fn a_refusal_that_breaks_off_keeps_its_status() {
-    let provider = Provider::start(|_| Reply::quota().broken()).await;
-    let envoy = Envoy::start(&Bootstrap::new(provider.addr, &cap(1))).await;
-    let answer = Call::chat("broken").open(envoy.addr).await;
-    assert_eq!(answer.status(), 429);
-}
-
-/// What keeps other routes from retrying makes this one retry.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "open: a final refusal is marked x-envoy-ratelimited whatever the route retries on"]
-async fn a_route_that_retries_on_envoy_ratelimited_retries_no_quota() {
-    let provider = Provider::start(|_| Reply::quota()).await;
-    let own = json!({"retry_policy": {"retry_on": "5xx,envoy-ratelimited"}});
-    let envoy = Envoy::start(&Bootstrap::new(provider.addr, &cap(1)).action(&own)).await;
-    assert_eq!(Call::chat("quota").send(envoy.addr).await.status, 429);
-    assert_eq!(provider.count(), 1);
-}
