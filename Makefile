@@ -42,11 +42,11 @@ setup-bindgen: ## the runner of wasm32 tests, built once in some minutes
 setup-chromium: ## a browser to look at pages with, where one can be had
 	@tools/chromium.sh setup
 
-build: ## the plugin: dist/weir.wasm
+build: setup-wasm ## the plugin: dist/weir.wasm
 	@tools/wasm.sh build $(WASM)
 	@tools/size.sh $(WASM)
 
-run: setup-wasm setup-envoy build ## Envoy with Weir in front of URL=https://...; also CAP=8 CONFIG=file.json PORT=10000 ADMIN_PORT=9901
+run: setup-envoy build ## Envoy with Weir in front of URL=https://...; also CAP=8 CONFIG=file.json PORT=10000 ADMIN_PORT=9901
 	@python3 tools/run.py
 
 size: build ## fails if the plugin is larger than 500 KiB
@@ -100,7 +100,7 @@ page-test: ## the demo's page in a real browser, where there is one
 	fi
 
 # Every waiting client has a connection open.
-demo: build setup-envoy ## the morning peak on this machine; PROVIDER_URL=... makes real calls
+demo: setup-envoy build ## the morning peak on this machine; PROVIDER_URL=... makes real calls
 	@ulimit -n 8192 2>/dev/null || ulimit -n $$(ulimit -H -n); cargo run --example demo
 
 readme-picture: ## the picture of the last demo into docs/

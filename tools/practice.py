@@ -52,7 +52,10 @@ class Server(http.server.ThreadingHTTPServer):
 
 if __name__ == "__main__":
     port = int(sys.argv[1]) if len(sys.argv) > 1 else 9000
-    server = Server(("127.0.0.1", port), Provider)
+    try:
+        server = Server(("127.0.0.1", port), Provider)
+    except OSError as error:
+        sys.exit(f"Port {port} cannot be used: {error.strerror}. Another: practice.py {port + 9}")
     print(f"http://127.0.0.1:{port} answers {AT_ONE_TIME} calls at one time; Ctrl-C ends it.")
     try:
         server.serve_forever()

@@ -49,6 +49,8 @@ def main(env):
     explain(url, env, config, port, admin, path)
     # Weir's decisions and one line a call; Envoy's own chatter only from errors on.
     log = ["-l", "error", "--component-log-level", "wasm:info", "--log-format", "%v"]
+    # By default the lines about calls come up to ten seconds late.
+    log += ["--file-flush-interval-msec", "100"]
     envoy = env["ENVOY"]
     os.execv(envoy, [envoy, "-c", str(path), "--disable-hot-restart", *log])
 

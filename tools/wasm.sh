@@ -106,7 +106,7 @@ use_toolchain() {
             build_std=(-Zbuild-std=std,panic_abort)
             export RUSTC_BOOTSTRAP=1 RUSTC=/usr/bin/rustc
             export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld-19 ;;
-        *) fail "no wasm toolchain chosen yet: run 'make setup'" ;;
+        *) fail "no wasm toolchain chosen yet: run 'make setup-wasm'" ;;
     esac
     export CARGO_TARGET_DIR=$target_dir
     # The test runner of .cargo/config.toml and, where the machine has none, its Node.

@@ -27,7 +27,7 @@ pub(crate) async fn run() -> Result<(), Error> {
     }
     let plan = Plan::morning_peak();
     println!("The morning peak: {plan}.");
-    println!("Three paths side by side, each with a mock provider of its own. About 2 minutes.");
+    println!("Three paths side by side, each with a mock provider of its own. About 90 seconds.");
     let mut runs = vec![];
     for scenario in [Scenario::Concurrency, Scenario::Slope] {
         runs.push(peak::run(scenario, &plan).await?);

@@ -53,7 +53,9 @@ impl Target {
             name: "PROVIDER_URL",
             problem: problem.into(),
         };
-        let uri: Uri = url.parse().map_err(|_| wrong("is no URL"))?;
+        let uri: Uri = url
+            .parse()
+            .map_err(|_| wrong("is no URL: expected https://host/path"))?;
         let host = uri.host().ok_or_else(|| wrong("names no host"))?;
         let tls = match uri.scheme_str() {
             Some("https") => true,
