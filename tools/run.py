@@ -12,6 +12,7 @@ import pathlib
 import re
 import shlex
 import socket
+import subprocess
 import sys
 import urllib.parse
 
@@ -46,13 +47,24 @@ def main(env):
     path = ROOT / f"out/run/envoy-{port}.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(yaml)
+    envoy = [env["ENVOY"], "-c", str(path), "--disable-hot-restart"]
+    validate(envoy)
     explain(url, env, config, port, admin, path)
     # Weir's decisions and one line a call; Envoy's own chatter only from errors on.
     log = ["-l", "error", "--component-log-level", "wasm:info", "--log-format", "%v"]
     # By default the lines about calls come up to ten seconds late.
     log += ["--file-flush-interval-msec", "100"]
-    envoy = env["ENVOY"]
-    os.execv(envoy, [envoy, "-c", str(path), "--disable-hot-restart", *log])
+    os.execv(envoy[0], [*envoy, *log])
+
+
+def validate(envoy):
+    """What Weir or Envoy has against the configuration is said before anything else."""
+    dry = [*envoy, "--mode", "validate", "-l", "error", "--log-format", "%v"]
+    run = subprocess.run(dry, capture_output=True, text=True, errors="replace")
+    if run.returncode:
+        said = run.stderr.strip().splitlines()
+        ours = [line for line in said if "configuration refused" in line]
+        raise Refused("\n".join(ours[:1] or said or [f"Envoy ended with {run.returncode}."]))
 
 
 def provider(text):
