@@ -99,6 +99,39 @@ fn l15_beyond_max_keys_new_keys_share_one_gate() {
 }
 
 #[test]
+fn l15_policies_share_no_overflow_gate() {
+    let json = r#"{"max_keys":1,"policies":[
+        {"name":"narrow","match":{"clusters":["narrow"]},"max_concurrent_calls":1},
+        {"name":"p","max_concurrent_calls":6}]}"#;
+    let mut sim = Sim::new(2, json);
+    for cluster in ["a", "b"] {
+        sim.arrive(Ask::on(0).cluster(cluster));
+    }
+    let starts = sim.arrive(Ask::on(0).cluster("narrow"));
+    let waits = sim.arrive(Ask::on(1).cluster("narrow"));
+    let other = sim.arrive(Ask::on(1).cluster("c"));
+    assert_eq!(sim.state(starts), State::Running(1));
+    // Whatever comes to the other policy, this one's cap stands, and so do its gauges.
+    assert_eq!(sim.state(waits), State::Waiting);
+    assert_eq!(sim.state(other), State::Running(1));
+    sim.run(ms(300));
+    let gauge = |policy: &str, name: &str| {
+        let name = format!("weir.policy.{policy}.{name}");
+        sim.memory.gauge(&name)
+    };
+    assert_eq!(
+        (gauge("narrow", "limit"), gauge("p", "limit")),
+        (Some(1), Some(6))
+    );
+    assert_eq!(
+        (gauge("narrow", "slots"), gauge("p", "slots")),
+        (Some(1), Some(3))
+    );
+    assert_eq!(sim.plugin("config_flaps"), 0);
+    sim.check();
+}
+
+#[test]
 fn l15_ten_lines_a_second_and_worker_the_rest_is_counted() {
     let mut sim = Sim::policy(2, "");
     let calls: Vec<_> = (0..60).map(|n| sim.arrive(Ask::on(n % 2))).collect();

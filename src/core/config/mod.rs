@@ -59,7 +59,7 @@ impl Config {
         })
     }
 
-    /// How many gates the whole plugin keeps, 1 to 4096; later keys share one overflow gate.
+    /// How many gates the whole plugin keeps, 1 to 4096; later keys share one overflow gate a policy.
     pub fn max_keys(&self) -> u16 {
         self.max_keys
     }

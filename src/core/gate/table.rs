@@ -2,7 +2,8 @@
 //!
 //! Shared data can neither list nor delete, so the names are fixed: an open-addressed table of
 //! [`PLACES`] names with linear probing. A key that finds no place within [`PROBES`] steps, or comes
-//! when `max_keys` gates exist, shares the one overflow gate (law L15).
+//! when `max_keys` gates exist, shares its policy's overflow gate (law L15), which lies in the same
+//! table.
 
 /// Names in the table: the largest `max_keys` times 1.25, so that a reload that changes `max_keys`
 /// moves nothing.
@@ -16,7 +17,7 @@ pub const PROBES: u16 = 8;
 pub struct Place(u16);
 
 impl Place {
-    /// The gate that keys share when there are too many.
+    /// The gate for what finds no place in the table at all, overflow gates included.
     pub const OVERFLOW: Place = Place(PLACES);
 
     /// The places `identity` may lie at, in the order to try.

@@ -75,11 +75,28 @@ impl Gates {
         let place = match find(host, identity, policy, setting, max_keys).ok()? {
             Some(place) => place,
             None => {
+                // The key is not remembered: such keys are without number.
                 self.trouble.overflow += 1;
+                return self.overflow(host, policy, setting);
+            }
+        };
+        self.places.insert(identity, place);
+        self.members.entry(place).or_default();
+        Some(place)
+    }
+
+    /// The gate that a policy's keys share when there are too many. Each policy has its own, beyond
+    /// the bound on keys, since a gate has one cap; only a table without room makes policies share.
+    fn overflow(&mut self, host: &impl Host, policy: u64, setting: Setting) -> Option<Place> {
+        let identity = u128::from(policy);
+        if let Some(place) = self.places.get(&identity) {
+            return Some(*place);
+        }
+        let place = match find(host, identity, policy, setting, u16::MAX).ok()? {
+            Some(place) => place,
+            None => {
                 create(host, Place::OVERFLOW, &Record::new(0, policy, setting)).ok()?;
-                // Not remembered: such keys are without number.
-                self.members.entry(Place::OVERFLOW).or_default();
-                return Some(Place::OVERFLOW);
+                Place::OVERFLOW
             }
         };
         self.places.insert(identity, place);
