@@ -132,6 +132,38 @@ fn l15_policies_share_no_overflow_gate() {
 }
 
 #[test]
+fn l14_a_tick_looks_after_a_bounded_number_of_gates_and_all_have_their_turn() {
+    const GATES: u64 = 300;
+    let mut sim = Sim::policy(1, r#""max_concurrent_calls":1"#);
+    let mut pair = |n: u64| {
+        let name: &str = Box::leak(format!("c{n}").into_boxed_str());
+        [0, 1].map(|_| sim.arrive(Ask::on(0).cluster(name)))
+    };
+    let calls: Vec<_> = (0..GATES).map(&mut pair).collect();
+    sim.run(ms(300));
+    let tick = |sim: &mut Sim| {
+        let before = sim.memory.state().reads;
+        let seat = &mut sim.seats[0];
+        seat.worker.tick(&seat.host, sim.now);
+        sim.memory.state().reads - before
+    };
+    // Gauges, which read every gate, are set by the first of two ticks at one moment at most.
+    tick(&mut sim);
+    assert!(tick(&mut sim) < 50);
+    sim.memory.state().faults.lost_wakes = true;
+    for [running, _] in &calls {
+        sim.answer(*running, Reply::ok());
+    }
+    sim.run(ms(1000));
+    assert!(
+        calls
+            .iter()
+            .all(|[_, waits]| sim.state(*waits) == State::Running(1))
+    );
+    assert_eq!(sim.count("grants_by_tick"), GATES);
+}
+
+#[test]
 fn l15_ten_lines_a_second_and_worker_the_rest_is_counted() {
     let mut sim = Sim::policy(2, "");
     let calls: Vec<_> = (0..60).map(|n| sim.arrive(Ask::on(n % 2))).collect();

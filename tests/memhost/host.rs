@@ -14,6 +14,8 @@ pub(crate) struct Memory(Rc<RefCell<State>>);
 pub(crate) struct State {
     data: BTreeMap<String, (Vec<u8>, u32)>,
     writes: u32,
+    /// How often shared data was read.
+    pub(crate) reads: u64,
     queues: Vec<Queue>,
     pub(crate) counters: BTreeMap<String, u64>,
     pub(crate) gauges: BTreeMap<String, u64>,
@@ -113,7 +115,8 @@ impl Host for MemHost {
     }
 
     fn shared_get(&self, key: &str) -> Result<Stored, HostError> {
-        let state = self.memory.state();
+        let mut state = self.memory.state();
+        state.reads += 1;
         if state.faults.no_data {
             return Err(HostError::Refused);
         }

@@ -46,7 +46,7 @@ impl Worker {
     /// A tick of one of the VM's roots.
     pub fn tick(&mut self, host: &impl Host, now: Time) -> Vec<Action> {
         let mut actions = self.wake(host, now);
-        let waiting = self.gates.waiting_places();
+        let waiting = self.gates.take_waiting_places();
         let lost: BTreeSet<_> = waiting
             .into_iter()
             .filter(|place| self.gates.inspect(host, now, *place))

@@ -1,6 +1,7 @@
 //! All gates this worker is a member of, and its way to their shared records.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::time::Duration;
 
 use super::line::{CallId, Kind, Line};
@@ -17,6 +18,10 @@ use crate::port::{Expect, Host, Stored};
 /// How long a grant may lie before a tick takes it although no wake-up came: wake-ups take well under
 /// a millisecond, so this one is lost.
 const LOST: Duration = Duration::from_millis(100);
+
+/// Gates looked after in one tick; the next tick goes on where this one stopped. Nothing that is
+/// looked for there is a matter of one tick.
+const LOOKED_AFTER: usize = 32;
 
 /// What happened in shared state that operators should know of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,6 +60,8 @@ pub struct Gates {
     trouble: Trouble,
     /// Since when a grant was seen to lie unclaimed.
     unclaimed: BTreeMap<Place, Time>,
+    /// The gate that was looked after last.
+    looked_after: Option<Place>,
     /// A report failed and has to be repeated.
     is_behind: bool,
 }
@@ -175,11 +182,25 @@ impl Gates {
         self.members.entry(place).or_default().line_mut()
     }
 
-    /// Gates in which a call of this worker waits.
-    pub fn waiting_places(&mut self) -> Vec<Place> {
-        let waiting = self.places_where(|member| member.line().is_waiting());
-        self.unclaimed.retain(|place, _| waiting.contains(place));
-        waiting
+    /// Gates in which a call of this worker waits, as many as one tick looks after. Every one of
+    /// them has its turn.
+    pub fn take_waiting_places(&mut self) -> Vec<Place> {
+        let members = &self.members;
+        let waits = |place: &Place| members.get(place).is_some_and(|m| m.line().is_waiting());
+        self.unclaimed.retain(|place, _| waits(place));
+        let last = self.looked_after;
+        let ahead = members.range((
+            last.map_or(Bound::Unbounded, Bound::Excluded),
+            Bound::Unbounded,
+        ));
+        let behind = last
+            .map(|last| members.range(..=last))
+            .into_iter()
+            .flatten();
+        let all = ahead.chain(behind).map(|(place, _)| *place);
+        let places: Vec<_> = all.filter(waits).take(LOOKED_AFTER).collect();
+        self.looked_after = places.last().copied();
+        places
     }
 
     /// Gates this worker has anything in.
