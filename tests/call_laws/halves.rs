@@ -102,6 +102,18 @@ fn l11_attempt_alone_changes_no_more_than_a_retry_needs() {
 }
 
 #[test]
+fn attempt_alone_lets_no_mark_of_the_providers_cause_a_retry() {
+    let mut sim = Sim::policy(1, r#""max_concurrent_calls":1,"queue":{"max_wait_ms":100}"#);
+    sim.has_gate = false;
+    sim.route.own_retries = 5;
+    let id = sim.arrive(Ask::on(0));
+    sim.answer(id, Reply::rate().header("x-weir-retry", "1"));
+    let _in_the_way = sim.arrive(Ask::on(0));
+    sim.run(ms(4000));
+    assert_eq!(sim.state(id), State::Answered(429), "given up, and no more");
+}
+
+#[test]
 fn l14_a_refusal_whose_body_stays_unseen_is_not_held() {
     let mut sim = Sim::policy(1, "");
     let id = sim.arrive(Ask::on(0));

@@ -180,13 +180,7 @@ impl Worker {
             false if length > BODY_CAP as u64 => Body::OverCap,
             false => return Next::Pause,
         };
-        match self.conclude(host, now, call, stream, body) {
-            Next::Pass(mut edits) => {
-                edits.extend(foreign);
-                Next::Pass(edits)
-            }
-            Next::Pause => Next::Pause,
-        }
+        self.conclude(host, now, call, stream, body)
     }
 
     /// An attempt is over, however it ended.

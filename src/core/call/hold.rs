@@ -7,7 +7,7 @@ use super::end::leave_line;
 use super::read::Body;
 use super::state::{Call, Hold, Passed, Refusal, Stage};
 use super::{Action, StreamId, Worker, marks};
-use crate::core::answer::Edit;
+use crate::core::answer::{Edit, remove_marks};
 use crate::core::classify::Class;
 use crate::core::config::Policy;
 use crate::core::report::stats::{Avoided, Count, Measure, measure};
@@ -85,9 +85,9 @@ impl Worker {
                     _ => {}
                 }
                 let spent = matches!(why, GiveUp::Deadline | GiveUp::AttemptsSpent);
-                let edits = self.pass_on(host, now, call, &refusal, spent);
+                let mut edits = self.pass_on(host, now, call, &refusal, spent);
                 if call.gate.is_none() && body == Body::Unseen {
-                    return Next::Pass(marks::no_retry_edits(&refusal).0);
+                    edits.extend(marks::no_retry_edits(&refusal).0);
                 }
                 Next::Pass(edits)
             }
@@ -200,12 +200,13 @@ impl Worker {
             .count(&call.policy_name, Count::GaveUp(refusal.class));
         self.write_line(host, now, call, refusal, None);
         call.passed = Some(passed(refusal, budget_spent));
-        if call.gate.is_none() {
-            // Nobody would undo it.
-            return Vec::new();
+        // A mark that is not ours would make the router retry.
+        let mut edits = remove_marks(&refusal.headers);
+        if call.gate.is_some() {
+            let (hiding, undo) = marks::final_edits(refusal);
+            edits.extend(hiding);
+            call.undo = undo;
         }
-        let (edits, undo) = marks::final_edits(refusal);
-        call.undo = undo;
         edits
     }
 

@@ -120,7 +120,6 @@ impl Worker {
         let Some(reading) = attempt.reading.take() else {
             return Next::UNCHANGED;
         };
-        let foreign = remove_marks(&reading.headers);
         let verdict = classify::classify(&Answer {
             status: reading.status,
             headers: &reading.headers,
@@ -132,7 +131,7 @@ impl Worker {
             if body == Body::Whole {
                 self.give_back(host, now, call, stream);
             }
-            return Next::Pass(foreign);
+            return Next::Pass(remove_marks(&reading.headers));
         };
         self.give_back(host, now, call, stream);
         self.stats.count(&call.policy_name, Count::Refusal(class));
@@ -149,12 +148,6 @@ impl Worker {
                 attempt: number,
             },
         };
-        match self.plan(host, now, call, refused) {
-            Next::Pass(mut edits) => {
-                edits.extend(foreign);
-                Next::Pass(edits)
-            }
-            Next::Pause => Next::Pause,
-        }
+        self.plan(host, now, call, refused)
     }
 }
