@@ -43,6 +43,7 @@ impl<'a> Request<'a> {
             cluster: self.cluster,
             host: self.header(":authority").unwrap_or_default(),
             path: self.header(":path").unwrap_or_default(),
+            headers: self.headers,
         }
     }
 }
