@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::rank::{class_of, order_of};
 use super::state::{Call, Stage, Undo};
 use super::{Headers, StreamId, Worker, policy_id, setting_of};
 use crate::core::answer::Edit;
 use crate::core::answer::{Reply, remove_marks};
 use crate::core::config::{Config, Facts, Policy};
 use crate::core::fnv::fnv128;
-use crate::core::gate::order::Class;
-use crate::core::gate::{Arrival, Key, Order};
+use crate::core::gate::{Arrival, Key};
 use crate::core::report::stats::Count;
 use crate::core::retry::Backoff;
 use crate::core::time::Time;
@@ -131,9 +131,14 @@ impl Worker {
         self.stats.count(&policy_name, Count::Calls);
         let prefix = policy.matcher().path_prefix_of(facts.path);
         let identity = fnv128(&policy.key_for(&facts, prefix));
-        let place = self
-            .gates
-            .place(host, now, identity, id, setting_of(policy), config.max_keys());
+        let place = self.gates.place(
+            host,
+            now,
+            identity,
+            id,
+            setting_of(policy),
+            config.max_keys(),
+        );
         let patience = policy
             .patience_header()
             .and_then(|name| request.header(name.as_str()))
@@ -147,7 +152,7 @@ impl Worker {
             policy_name,
             place,
             key_tag: (identity >> 64) as u64,
-            key: Key::at(self.take_arrival(now, Class::Normal)),
+            key: Key::at(self.take_arrival(now, class_of(request, policy))),
             arrived: now,
             deadline: now + budget.min(patience),
             deadline_field: match patience < budget {
@@ -185,7 +190,7 @@ impl Worker {
         };
         let arrival = Arrival {
             arrived: call.key.arrived,
-            order: Order::Arrival,
+            order: order_of(request, policy, class_of(request, policy)),
             until: call.wait_ends().0,
             no_wait: policy
                 .queue()

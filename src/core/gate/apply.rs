@@ -474,7 +474,10 @@ mod tests {
         // The slot comes free in the very event that brings a new call.
         let event = arrival(&record, 30);
         let change = send(&mut record, A, Standing::NONE, event);
-        assert_eq!((change.outcome, change.wake), (Outcome::Wait { key: Key::at(30) }, vec![1]));
+        assert_eq!(
+            (change.outcome, change.wake),
+            (Outcome::Wait { key: Key::at(30) }, vec![1])
+        );
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::timetable::Timetable;
 use crate::core::gate::exchange::{Exchange, ExchangeError, Want};
 use crate::core::gate::grant::STALE;
 use crate::core::gate::table::Place;
-use crate::core::gate::{Arrival, Entry, Key, Owner, Record, Setting};
+use crate::core::gate::{Arrival, Entry, Key, Owner, Record, Refuse, Setting, Why};
 use crate::core::time::Time;
 use crate::port::{Expect, Host, Level, Stored};
 
@@ -123,7 +123,14 @@ impl Gates {
         let settled = self.exchange(host, now, place, Some(call), |member, owner| {
             Some(member.arrive(owner, arrival))
         });
-        if settled == Settled::Failed(ExchangeError::Conflicts) && !arrival.no_wait {
+        if settled == Settled::Failed(ExchangeError::Conflicts) {
+            if arrival.no_wait {
+                return Settled::Refused(Refuse {
+                    why: Why::NoWait { for_slot: true },
+                    position: 1,
+                    expected: None,
+                });
+            }
             // It waits here, and the next report says so.
             self.is_behind = true;
             let arrived = arrival.arrived;

@@ -1,8 +1,8 @@
 //! Where the gates are: finding the one of a key, or making it, and listing them all.
 
+use crate::core::gate::Record;
 use crate::core::gate::exchange::TRIES;
 use crate::core::gate::table::{Directory, Place};
-use crate::core::gate::Record;
 use crate::port::{Expect, Host, HostError, Stored};
 
 /// The record of a gate, if it can be read.
