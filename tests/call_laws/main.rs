@@ -19,5 +19,6 @@ mod order;
 mod pace;
 mod refused;
 mod reload;
+mod shadow;
 mod stats;
 mod uploads;
