@@ -12,6 +12,7 @@ mod cap;
 mod degraded;
 mod delay;
 mod halves;
+mod keys;
 mod leave;
 #[path = "../memhost/mod.rs"]
 mod memhost;

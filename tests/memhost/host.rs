@@ -12,7 +12,7 @@ pub(crate) struct Memory(Rc<RefCell<State>>);
 
 #[derive(Default)]
 pub(crate) struct State {
-    data: BTreeMap<String, (Vec<u8>, u32)>,
+    pub(crate) data: BTreeMap<String, (Vec<u8>, u32)>,
     writes: u32,
     /// How often shared data was read.
     pub(crate) reads: u64,
@@ -112,6 +112,10 @@ impl Host for MemHost {
                 z ^ (z >> 31)
             }
         }
+    }
+
+    fn entropy(&self) -> Result<[u8; 16], HostError> {
+        Ok((u128::from(self.random()) << 64 | u128::from(self.random())).to_le_bytes())
     }
 
     fn shared_get(&self, key: &str) -> Result<Stored, HostError> {

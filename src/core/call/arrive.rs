@@ -9,9 +9,9 @@ use super::{Headers, StreamId, Worker, policy_id, setting_of};
 use crate::core::answer::Edit;
 use crate::core::answer::{Refusal, Refused, Reply, remove_marks};
 use crate::core::config::{Config, Facts, Policy};
-use crate::core::fnv::fnv128;
 use crate::core::report::stats::Count;
 use crate::core::retry::Backoff;
+use crate::core::secret::Secret;
 use crate::core::time::Time;
 use crate::core::wait::{Arrival, CallId, Settled};
 use crate::port::Host;
@@ -136,11 +136,12 @@ impl Worker {
             None => policy.name().into(),
         };
         self.stats.count(&policy_name, Count::Calls);
-        let prefix = policy.matcher().path_prefix_of(facts.path);
-        let identity = fnv128(&policy.key_for(&facts, prefix));
-        let place = self
-            .gates
-            .place(host, identity, id, setting_of(policy), config.max_keys());
+        let identity = self.identity(host, policy, &facts);
+        let place = identity.and_then(|identity| {
+            let setting = setting_of(policy);
+            self.gates
+                .place(host, identity, id, setting, config.max_keys())
+        });
         let patience = policy
             .patience_header()
             .and_then(|name| request.header(name.as_str()))
@@ -152,7 +153,7 @@ impl Worker {
             policy: index,
             policy_name,
             place,
-            key_tag: (identity >> 64) as u64,
+            key_tag: identity.map_or(0, |identity| (identity >> 64) as u64),
             key: self.take_key(now),
             arrived: now,
             deadline: now + budget.min(patience),
@@ -173,6 +174,14 @@ impl Worker {
             orphaned: None,
         });
         Some((self.take_id(), call))
+    }
+
+    /// What names the call's gate. None if the process's secret is needed for it and cannot be had.
+    fn identity(&mut self, host: &impl Host, policy: &Policy, facts: &Facts<'_>) -> Option<u128> {
+        if self.secret.is_none() && policy.reads_headers() {
+            self.secret = Secret::of_process(host).ok();
+        }
+        policy.identity(facts, self.secret.as_ref())
     }
 
     /// Asks the gate for a slot. A call whose gate cannot be used goes on without one (law L16).

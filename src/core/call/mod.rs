@@ -38,6 +38,7 @@ use crate::core::fnv::fnv64;
 use crate::core::gate::{Key, Setting};
 use crate::core::report::LogBudget;
 use crate::core::report::stats::Stats;
+use crate::core::secret::Secret;
 use crate::core::time::Time;
 use crate::core::wait::registry::read;
 use crate::core::wait::{CallId, Gates};
@@ -99,6 +100,8 @@ pub struct Worker {
     configs: BTreeSet<u64>,
     stats: Stats,
     log: LogBudget,
+    /// The hash of the process, once it was needed.
+    secret: Option<Secret>,
     /// Tells this VM's calls from those of one that died.
     nonce: u64,
     next_call: u64,
@@ -118,6 +121,7 @@ impl Worker {
             configs: BTreeSet::new(),
             stats: Stats::default(),
             log: LogBudget::default(),
+            secret: None,
             nonce,
             next_call: 0,
             last_key: Key(0),
