@@ -13,6 +13,8 @@ use crate::core::gate::{Event, Key, Outcome, Owner, Setting};
 pub struct Member {
     line: Line,
     is_unreported: bool,
+    /// Under which name the record knows the line, if it does.
+    known_as: Option<Owner>,
 }
 
 /// What a finished exchange means for this worker.
@@ -126,6 +128,7 @@ impl Member {
             }
         };
         self.is_unreported = false;
+        self.known_as = exchange.owner();
         match change.outcome {
             Outcome::Noted => Settled::Reported,
             Outcome::Start => {
@@ -161,6 +164,10 @@ impl Member {
     }
 
     fn send(&self, owner: Owner, event: Event) -> Exchange {
-        Exchange::new(owner, self.line.standing(), event)
+        let exchange = Exchange::new(owner, self.line.standing(), event);
+        match self.known_as {
+            Some(last) => exchange.after(last),
+            None => exchange,
+        }
     }
 }

@@ -5,12 +5,17 @@
 //! - [`gates`]: all its gates, and the way to their shared records.
 //! - [`registry`]: where a key's gate is.
 //! - [`post`]: its worker slot, and how workers wake each other.
+//! - [`watch`]: which workers live; [`sweep`]: what becomes of what the dead had.
+//! - [`turn`]: chores that one VM does for all.
 
 pub mod gates;
 pub mod line;
 pub mod member;
 pub mod post;
 pub mod registry;
+pub mod sweep;
+pub mod turn;
+pub mod watch;
 
 pub use gates::{Arrival, Gates};
 pub use line::{CallId, Kind, Line};

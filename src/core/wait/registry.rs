@@ -49,11 +49,12 @@ pub(super) fn find(
     Ok(None)
 }
 
-/// Creates a gate unless it is there already.
+/// Creates a gate unless it is there already. It is entered into the directory first: were it the
+/// other way round, a VM that died in between would leave a gate that nobody looks after.
 pub(super) fn create(host: &impl Host, place: Place, record: &Record) -> Result<(), HostError> {
+    enter(host, place)?;
     match host.shared_set(&place.name(), &record.encode(), Expect::New) {
-        Ok(()) => enter(host, place),
-        Err(HostError::Conflict) => Ok(()),
+        Ok(()) | Err(HostError::Conflict) => Ok(()),
         Err(error) => Err(error),
     }
 }
