@@ -132,6 +132,7 @@ fn l4_whichever_host_call_is_a_workers_last_all_it_had_is_free_within_three_seco
     let mut deaths = 0;
     for host_calls in 0.. {
         let mut sim = sim(QUICK);
+        sim.busy = ms(4);
         sim.kill_after(0, host_calls);
         if live(&mut sim) {
             break;
