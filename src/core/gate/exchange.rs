@@ -5,11 +5,11 @@
 
 use std::rc::Rc;
 
-use super::apply::{Change, Event, Fenced, Outcome, apply};
+use super::apply::{Change, Event, Fenced, apply};
 use super::codec::DecodeError;
 use super::owner::Owner;
 use super::reap::{Fences, move_entry, reap};
-use super::record::{Record, Standing};
+use super::record::{Record, Statement};
 use crate::core::time::Time;
 
 /// How often an event tries to write before it gives up. A conflict means that another worker got
@@ -31,7 +31,7 @@ enum Errand {
         owner: Owner,
         /// The name under which the owner last spoke to this gate, if it was another.
         formerly: Option<Owner>,
-        mine: Standing,
+        mine: Statement,
         event: Event,
     },
     Reap(Rc<Fences>),
@@ -97,12 +97,12 @@ impl From<DecodeError> for ExchangeError {
 }
 
 impl Exchange {
-    /// Sends `event` of `owner`, whose own count before the event is `mine`.
-    pub fn new(owner: Owner, mine: Standing, event: Event) -> Exchange {
+    /// Sends `event` of `owner`, who before the event states `mine`.
+    pub fn new(owner: Owner, mine: impl Into<Statement>, event: Event) -> Exchange {
         Exchange::begin(Errand::Tell {
             owner,
             formerly: None,
-            mine,
+            mine: mine.into(),
             event,
         })
     }
@@ -203,11 +203,7 @@ impl Exchange {
                 }
                 apply(&mut record, *owner, *mine, *event, now)?
             }
-            Errand::Reap(fences) => Change {
-                outcome: Outcome::Noted,
-                wake: reap(&mut record, fences, now),
-                setting_changed: false,
-            },
+            Errand::Reap(fences) => reap(&mut record, fences, now),
         };
         let after = record.encode();
         if after == bytes {

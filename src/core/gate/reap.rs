@@ -6,9 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use super::grant::distribute;
+use super::apply::{Change, Outcome, granted_of, settle};
+use super::grant::{distribute, next_at};
 use super::owner::Owner;
-use super::record::Record;
+use super::record::{Record, Tally};
 use crate::core::time::Time;
 
 /// The generations that worker slots had when they were last read.
@@ -38,16 +39,26 @@ impl Fences {
     }
 }
 
-/// Takes out what owners have that were given up, and grants what comes free. Returns the slots of
-/// the workers to wake.
-pub fn reap(record: &mut Record, fences: &Fences, now: Time) -> Vec<u16> {
+/// Takes out what owners have that were given up, and grants what comes free. Grants that they had
+/// not taken are not owed (law L8).
+pub fn reap(record: &mut Record, fences: &Fences, now: Time) -> Change {
+    let had = granted_of(record);
     let before = record.entries.len();
     record
         .entries
         .retain(|entry| !fences.is_fenced(entry.owner));
-    match record.entries.len() == before {
+    let kept = granted_of(record);
+    settle(record, had.saturating_sub(kept), Tally::default(), now);
+    let wake = match record.entries.len() == before {
         true => Vec::new(),
         false => distribute(record, now),
+    };
+    Change {
+        outcome: Outcome::Noted,
+        wake,
+        next_at: next_at(record, now),
+        granted: granted_of(record).saturating_sub(kept),
+        setting_changed: false,
     }
 }
 
@@ -72,8 +83,8 @@ mod tests {
     #[cfg(target_family = "wasm")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
-    use super::super::record::{Key, Setting, Standing};
-    use super::super::{Event, apply};
+    use super::super::record::{Setting, Standing};
+    use super::super::{Event, Key, Pace, apply};
     use super::*;
 
     const fn owner(slot: u16, generation: u32) -> Owner {
@@ -85,15 +96,16 @@ mod tests {
             hash: 1,
             cap,
             max_waiting: 9,
+            pace: Pace::UNBOUND,
         };
-        Record::new(1, 2, setting)
+        Record::new(1, 2, setting, Time(0))
     }
 
     fn report(record: &mut Record, owner: Owner, running: u32, waiters: &[u64]) {
         let standing = Standing {
             running,
             fresh: u32::try_from(waiters.len()).expect("few"),
-            head: waiters.iter().min().map_or(Key::LAST, |key| Key(*key)),
+            head: waiters.iter().min().map_or(Key::LAST, |key| Key::at(*key)),
             ..Standing::NONE
         };
         apply(record, owner, standing, Event::Report, Time(0)).expect("not fenced");
@@ -127,8 +139,8 @@ mod tests {
         report(&mut record, owner(0, 1), 2, &[]);
         report(&mut record, owner(3, 1), 1, &[8]);
         report(&mut record, owner(1, 1), 0, &[7, 9]);
-        let woken = reap(&mut record, &fences(0, 2), Time(0));
-        assert_eq!(woken, [1]);
+        let change = reap(&mut record, &fences(0, 2), Time(0));
+        assert_eq!((change.wake, change.granted), (vec![1], 2));
         assert_eq!(parts(&record), [(1, 1, 0, 2, 2), (3, 1, 1, 1, 0)]);
     }
 
@@ -140,7 +152,7 @@ mod tests {
         report(&mut record, owner(1, 1), 0, &[3]);
         report(&mut record, owner(2, 1), 0, &[]);
         assert_eq!(parts(&record), [(0, 4, 0, 2, 1), (1, 1, 0, 1, 0)]);
-        assert_eq!(reap(&mut record, &fences(0, 5), Time(0)), [1]);
+        assert_eq!(reap(&mut record, &fences(0, 5), Time(0)).wake, [1]);
         assert_eq!(parts(&record), [(1, 1, 0, 1, 1)]);
     }
 
@@ -151,7 +163,7 @@ mod tests {
         report(&mut record, owner(1, 1), 0, &[6]);
         let before = record.clone();
         for fences in [Fences::default(), fences(0, 2), fences(0, 1), fences(7, 9)] {
-            assert_eq!(reap(&mut record, &fences, Time(0)), [0u16; 0]);
+            assert_eq!(reap(&mut record, &fences, Time(0)).wake, [0u16; 0]);
             assert_eq!(record, before);
         }
     }
