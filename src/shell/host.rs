@@ -143,7 +143,8 @@ impl Envoy {
     /// call.
     pub(super) fn look_at_log_level(&self) {
         let level = hostcalls::get_log_level();
-        self.is_tracing.set(level.is_ok_and(|level| level == LogLevel::Trace));
+        self.is_tracing
+            .set(level.is_ok_and(|level| level == LogLevel::Trace));
     }
 
     pub(super) fn now(&self) -> Time {

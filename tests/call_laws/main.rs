@@ -9,6 +9,7 @@
 
 mod bounds;
 mod cap;
+mod death;
 mod degraded;
 mod delay;
 mod halves;

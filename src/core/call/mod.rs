@@ -146,7 +146,7 @@ impl Worker {
                 Stats::define(host, name);
             }
         }
-        self.gates.listen(host);
+        self.gates.heartbeat(host, now);
         if self.configs.len() >= CONFIGS {
             self.configs.clear();
         }

@@ -53,8 +53,16 @@ impl Worker {
             Why::QueueFull => (Refused::QueueFull, "max_waiting", expected.map(|e| e / 4)),
             // By then a wait that is allowed would do.
             Why::TooLate { start } => (
-                if by_stay { Refused::WaitTooLong } else { Refused::Deadline },
-                if by_stay { "max_wait_ms" } else { call.deadline_field },
+                if by_stay {
+                    Refused::WaitTooLong
+                } else {
+                    Refused::Deadline
+                },
+                if by_stay {
+                    "max_wait_ms"
+                } else {
+                    call.deadline_field
+                },
                 Some(start.since(until).max(Duration::from_millis(1))),
             ),
         };
@@ -84,8 +92,16 @@ impl Worker {
         let record = call.place.and_then(|place| read(host, place));
         let expected = record.and_then(|r| expected_wait(&r, now, r.uncovered()));
         let told = Told {
-            reason: if by_stay { Refused::WaitTooLong } else { Refused::Deadline },
-            limit: if by_stay { "max_wait_ms" } else { call.deadline_field },
+            reason: if by_stay {
+                Refused::WaitTooLong
+            } else {
+                Refused::Deadline
+            },
+            limit: if by_stay {
+                "max_wait_ms"
+            } else {
+                call.deadline_field
+            },
             position: None,
             expected,
             come_back: expected,

@@ -3,9 +3,12 @@
 //! A step machine, so that whoever drives it decides what happens between two steps: a worker in
 //! Envoy runs straight through, the interleaving tests let other workers in everywhere.
 
+use std::rc::Rc;
+
 use super::apply::{Change, Event, Fenced, apply};
 use super::codec::DecodeError;
 use super::owner::Owner;
+use super::reap::{Fences, move_entry, reap};
 use super::record::{Record, Statement};
 use crate::core::time::Time;
 
@@ -13,14 +16,25 @@ use crate::core::time::Time;
 /// through, so this many in a row are all but impossible with [`super::owner::SLOTS`] workers.
 pub const TRIES: u32 = 64;
 
-/// An event on its way into a gate's record.
+/// A change on its way into a gate's record.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Exchange {
-    owner: Owner,
-    mine: Statement,
-    event: Event,
+    errand: Errand,
     tries: u32,
     stage: Stage,
+}
+
+/// What is to be changed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Errand {
+    Tell {
+        owner: Owner,
+        /// The name under which the owner last spoke to this gate, if it was another.
+        formerly: Option<Owner>,
+        mine: Statement,
+        event: Event,
+    },
+    Reap(Rc<Fences>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -85,10 +99,34 @@ impl From<DecodeError> for ExchangeError {
 impl Exchange {
     /// Sends `event` of `owner`, who before the event states `mine`.
     pub fn new(owner: Owner, mine: impl Into<Statement>, event: Event) -> Exchange {
-        Exchange {
+        Exchange::begin(Errand::Tell {
             owner,
+            formerly: None,
             mine: mine.into(),
             event,
+        })
+    }
+
+    /// Takes out what owners have that were given up.
+    pub fn reap(fences: Rc<Fences>) -> Exchange {
+        Exchange::begin(Errand::Reap(fences))
+    }
+
+    /// The owner last spoke to this gate under the name `last`: what it has there moves with it.
+    #[must_use]
+    pub fn after(mut self, last: Owner) -> Exchange {
+        if let Errand::Tell {
+            owner, formerly, ..
+        } = &mut self.errand
+        {
+            *formerly = (last != *owner).then_some(last);
+        }
+        self
+    }
+
+    fn begin(errand: Errand) -> Exchange {
+        Exchange {
+            errand,
             tries: 0,
             stage: Stage::Read,
         }
@@ -142,15 +180,31 @@ impl Exchange {
         self.tries
     }
 
-    /// Whose event this is.
-    pub fn owner(&self) -> Owner {
-        self.owner
+    /// Whose event this is, if it is anybody's.
+    pub fn owner(&self) -> Option<Owner> {
+        match &self.errand {
+            Errand::Tell { owner, .. } => Some(*owner),
+            Errand::Reap(_) => None,
+        }
     }
 
     fn decide(&self, stored: Option<(&[u8], u32)>, now: Time) -> Result<Stage, ExchangeError> {
         let (bytes, cas) = stored.ok_or(ExchangeError::Unusable)?;
         let mut record = Record::decode(bytes)?;
-        let change = apply(&mut record, self.owner, self.mine, self.event, now)?;
+        let change = match &self.errand {
+            Errand::Tell {
+                owner,
+                formerly,
+                mine,
+                event,
+            } => {
+                if let Some(formerly) = formerly {
+                    move_entry(&mut record, *formerly, *owner);
+                }
+                apply(&mut record, *owner, *mine, *event, now)?
+            }
+            Errand::Reap(fences) => reap(&mut record, fences, now),
+        };
         let after = record.encode();
         if after == bytes {
             // Nothing to write, so nobody to wake either.

@@ -8,7 +8,9 @@ use super::line::{CallId, Kind, Line};
 use super::member::{Member, Settled};
 use super::post::Post;
 use super::registry::{create, find, read};
+use super::sweep::Sweep;
 use super::timetable::Timetable;
+use super::watch::Watch;
 use crate::core::gate::exchange::{Exchange, ExchangeError, Want};
 use crate::core::gate::grant::STALE;
 use crate::core::gate::table::Place;
@@ -24,6 +26,9 @@ const LOST: Duration = Duration::from_millis(100);
 /// looked for there is a matter of one tick.
 const LOOKED_AFTER: usize = 32;
 
+/// Reports repeated in one tick; the rest is for the next.
+const REPEATED: usize = 64;
+
 /// What happened in shared state that operators should know of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Trouble {
@@ -35,12 +40,18 @@ pub struct Trouble {
     pub overflow: u64,
     /// Changes of the limits in force that came with a call.
     pub config_flaps: u64,
+    /// Workers that were given up.
+    pub reaped: u64,
+    /// Workers that were given up while they lived.
+    pub reaped_alive: u64,
 }
 
 /// This worker's gates.
 #[derive(Debug, Default)]
 pub struct Gates {
     post: Post,
+    watch: Watch,
+    sweep: Sweep,
     places: BTreeMap<u128, Place>,
     members: BTreeMap<Place, Member>,
     trouble: Trouble,
@@ -225,15 +236,17 @@ impl Gates {
     /// Says again what a gate has not heard yet.
     pub fn repeat_reports(&mut self, host: &impl Host, now: Time) {
         if std::mem::take(&mut self.is_behind) {
-            for place in self.places_where(Member::is_unreported) {
+            let unheard = self.places_where(Member::is_unreported);
+            self.is_behind = unheard.len() > REPEATED;
+            for place in unheard.into_iter().take(REPEATED) {
                 self.report(host, now, place);
             }
         }
     }
 
-    /// Whether a gate has yet to hear something.
+    /// Whether a gate has yet to hear something, or to be rid of what a dead worker had in it.
     pub fn is_behind(&self) -> bool {
-        self.is_behind
+        self.is_behind || self.sweep.is_going()
     }
 
     /// Looks after a gate in which this worker waits. True if a grant lies there whose wake-up was
@@ -278,15 +291,26 @@ impl Gates {
     }
 
     /// Shows that this worker lives, and makes the calling root the one that is woken.
-    pub fn heartbeat(&mut self, host: &impl Host) {
-        if !self.post.heartbeat(host) {
-            self.renew(host);
+    pub fn heartbeat(&mut self, host: &impl Host, now: Time) {
+        if !self.post.heartbeat(host, now) {
+            self.renew(host, now);
         }
     }
 
-    /// Makes the calling root the one that is woken.
-    pub fn listen(&mut self, host: &impl Host) {
-        self.post.listen(host);
+    /// Looks whether other workers live.
+    pub fn watch(&mut self, host: &impl Host, now: Time) {
+        let sight = self.watch.look(host, now);
+        self.trouble.reaped += sight.reaped;
+        self.sweep.begin(host, now, sight);
+    }
+
+    /// Goes on taking out of the gates what the dead had.
+    pub fn sweep(&mut self, host: &impl Host, now: Time) {
+        let mut sweep = std::mem::take(&mut self.sweep);
+        sweep.go_on(host, |place, exchange| {
+            self.carry(host, now, place, exchange)
+        });
+        self.sweep = sweep;
     }
 
     /// What went wrong since the last call.
@@ -299,11 +323,12 @@ impl Gates {
         matching.map(|(place, _)| *place).collect()
     }
 
-    /// The worker's slot is gone: everything it has is reported again under a new one.
-    fn renew(&mut self, host: &impl Host) {
+    /// This worker was given up and lives: everything it has is reported again under a new name.
+    fn renew(&mut self, host: &impl Host, now: Time) {
+        self.trouble.reaped_alive += 1;
         self.is_behind = true;
         self.post.resign();
-        self.post.register(host);
+        self.post.register(host, now);
         for member in self.members.values_mut() {
             if !member.line().is_empty() {
                 member.forget_reports();
@@ -320,8 +345,11 @@ impl Gates {
         start: impl Fn(&Member, Owner) -> Option<Exchange>,
     ) -> Settled {
         let mut settled = Settled::Failed(ExchangeError::Unusable);
+        if self.post.is_overdue(now) {
+            self.heartbeat(host, now);
+        }
         for _ in 0..2 {
-            let Some(owner) = self.post.register(host) else {
+            let Some(owner) = self.post.register(host, now) else {
                 self.is_behind = true;
                 break;
             };
@@ -336,7 +364,7 @@ impl Gates {
             if settled != Settled::Failed(ExchangeError::Fenced) {
                 break;
             }
-            self.renew(host);
+            self.renew(host, now);
         }
         settled
     }
@@ -368,7 +396,10 @@ impl Gates {
                     match result {
                         Ok(change) => {
                             self.trouble.config_flaps += u64::from(change.setting_changed);
-                            self.timetable.set(place, change.next_at);
+                            // Who clears up after the dead need not have a slot to grant from.
+                            if exchange.owner().is_some() {
+                                self.timetable.set(place, change.next_at);
+                            }
                             trace(host, now, place, change.granted);
                         }
                         Err(ExchangeError::Conflicts) => self.trouble.cas_exhausted += 1,

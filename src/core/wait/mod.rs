@@ -6,13 +6,18 @@
 //! - `timetable`: which of them wait for a time.
 //! - [`registry`]: where a key's gate is.
 //! - [`post`]: its worker slot, and how workers wake each other.
+//! - [`watch`]: which workers live; [`sweep`]: what becomes of what the dead had.
+//! - [`turn`]: chores that one VM does for all.
 
 pub mod gates;
 pub mod line;
 pub mod member;
 pub mod post;
 pub mod registry;
+pub mod sweep;
 mod timetable;
+pub mod turn;
+pub mod watch;
 
 pub use gates::Gates;
 pub use line::{CallId, Kind, Line};

@@ -1,8 +1,8 @@
 //! Where the gates are: finding the one of a key, or making it, and listing them all.
 
+use crate::core::gate::Record;
 use crate::core::gate::exchange::TRIES;
 use crate::core::gate::table::{Directory, Place};
-use crate::core::gate::Record;
 use crate::port::{Expect, Host, HostError, Stored};
 
 /// The record of a gate, if it can be read.
@@ -48,11 +48,12 @@ pub(super) fn find(
     Ok(None)
 }
 
-/// Creates a gate unless it is there already.
+/// Creates a gate unless it is there already. It is entered into the directory first: were it the
+/// other way round, a VM that died in between would leave a gate that nobody looks after.
 pub(super) fn create(host: &impl Host, place: Place, record: &Record) -> Result<(), HostError> {
+    enter(host, place)?;
     match host.shared_set(&place.name(), &record.encode(), Expect::New) {
-        Ok(()) => enter(host, place),
-        Err(HostError::Conflict) => Ok(()),
+        Ok(()) | Err(HostError::Conflict) => Ok(()),
         Err(error) => Err(error),
     }
 }
