@@ -12,6 +12,7 @@ mod cap;
 mod death;
 mod degraded;
 mod delay;
+mod evict;
 mod halves;
 mod keys;
 mod leave;

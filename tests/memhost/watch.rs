@@ -89,7 +89,10 @@ impl Sim {
         }
         for (vm, seat) in self.seats.iter().enumerate() {
             let is_dead = self.is_dead(vm);
-            assert!(is_dead || !seat.worker.is_busy(), "something is still due");
+            assert!(
+                is_dead || !seat.worker.is_busy(weir::core::time::Time::NEVER),
+                "something is still due"
+            );
         }
         assert!(self.streams.is_empty());
     }

@@ -204,7 +204,8 @@ impl Worker {
             setting: setting_of(policy),
             connection: request.connection,
         };
-        let settled = self.gates.arrive(host, now, place, id, arrival);
+        let (place, settled) = self.gates.arrive(host, now, place, id, arrival);
+        call.place = Some(place);
         match settled {
             Settled::Failed(_) => {
                 call.place = None;

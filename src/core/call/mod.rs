@@ -42,7 +42,6 @@ use crate::core::report::LogBudget;
 use crate::core::report::stats::Stats;
 use crate::core::secret::Secret;
 use crate::core::time::Time;
-use crate::core::wait::registry::read;
 use crate::core::wait::{CallId, Gates};
 use crate::port::Host;
 
@@ -154,7 +153,7 @@ impl Worker {
             return;
         }
         for place in self.gates.busy_places() {
-            let Some(record) = read(host, place) else {
+            let Some(record) = self.gates.record(host, place) else {
                 continue;
             };
             let policy = config

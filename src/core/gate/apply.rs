@@ -144,6 +144,7 @@ pub fn apply(
     now: Time,
 ) -> Result<Change, Fenced> {
     let Statement { standing, tally } = mine.into();
+    let was_used = !record.entries.is_empty();
     let mut entry = own_entry(record, owner)?;
     entry.standing = standing;
     entry.stalled = false;
@@ -178,6 +179,9 @@ pub fn apply(
         Event::Hold => hold(record, owner),
     };
     wake.extend(distribute(record, now));
+    if was_used && record.entries.is_empty() {
+        record.used_at = now;
+    }
     let started = u32::from(outcome == Outcome::Start);
     let claimed = u32::from(outcome == Outcome::Claimed);
     Ok(Change {

@@ -10,6 +10,7 @@ use super::codec::DecodeError;
 use super::owner::Owner;
 use super::reap::{Fences, move_entry, reap};
 use super::record::{Record, Statement};
+use super::table::VACANT;
 use crate::core::time::Time;
 
 /// How often an event tries to write before it gives up. A conflict means that another worker got
@@ -20,6 +21,8 @@ pub const TRIES: u32 = 64;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Exchange {
     errand: Errand,
+    /// The gate that must lie there, if it matters.
+    gate: Option<u128>,
     tries: u32,
     stage: Stage,
 }
@@ -76,6 +79,9 @@ pub enum ExchangeError {
     /// There is no record, or none that this code can read.
     #[error("the gate's record cannot be used")]
     Unusable,
+    /// The gate gave way to another, and lies elsewhere if anywhere.
+    #[error("the gate has moved")]
+    Moved,
     /// Others kept writing first.
     #[error("gave up after {TRIES} write conflicts")]
     Conflicts,
@@ -124,9 +130,17 @@ impl Exchange {
         self
     }
 
+    /// The event is for this gate and no other.
+    #[must_use]
+    pub fn within(mut self, identity: u128) -> Exchange {
+        self.gate = Some(identity);
+        self
+    }
+
     fn begin(errand: Errand) -> Exchange {
         Exchange {
             errand,
+            gate: None,
             tries: 0,
             stage: Stage::Read,
         }
@@ -190,7 +204,13 @@ impl Exchange {
 
     fn decide(&self, stored: Option<(&[u8], u32)>, now: Time) -> Result<Stage, ExchangeError> {
         let (bytes, cas) = stored.ok_or(ExchangeError::Unusable)?;
+        if self.gate.is_some() && bytes == VACANT {
+            return Err(ExchangeError::Moved);
+        }
         let mut record = Record::decode(bytes)?;
+        if self.gate.is_some_and(|gate| gate != record.identity) {
+            return Err(ExchangeError::Moved);
+        }
         let change = match &self.errand {
             Errand::Tell {
                 owner,

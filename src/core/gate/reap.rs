@@ -47,6 +47,9 @@ pub fn reap(record: &mut Record, fences: &Fences, now: Time) -> Change {
     record
         .entries
         .retain(|entry| !fences.is_fenced(entry.owner));
+    if before > 0 && record.entries.is_empty() {
+        record.used_at = now;
+    }
     let kept = granted_of(record);
     settle(record, had.saturating_sub(kept), Tally::default(), now);
     let wake = match record.entries.len() == before {
