@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::rank::{class_of, order_of};
 use super::state::{Call, Stage, Undo};
 use super::{Headers, StreamId, Worker, policy_id, setting_of};
 use crate::core::answer::Edit;
 use crate::core::answer::{Reply, remove_marks};
 use crate::core::config::{Config, Facts, Policy};
-use crate::core::gate::order::Class;
-use crate::core::gate::{Arrival, Key, Order};
+use crate::core::gate::{Arrival, Key};
 use crate::core::report::stats::Count;
 use crate::core::retry::Backoff;
 use crate::core::secret::Secret;
@@ -148,7 +148,7 @@ impl Worker {
             policy_name,
             place,
             key_tag: identity.map_or(0, |identity| (identity >> 64) as u64),
-            key: Key::at(self.take_arrival(now, Class::Normal)),
+            key: Key::at(self.take_arrival(now, class_of(request, policy))),
             arrived: now,
             deadline: now + budget.min(patience),
             deadline_field: match patience < budget {
@@ -172,8 +172,8 @@ impl Worker {
 
     /// What names the call's gate. None if the process's secret is needed for it and cannot be had.
     fn identity(&mut self, host: &impl Host, policy: &Policy, facts: &Facts<'_>) -> Option<u128> {
-        if self.secret.is_none() && policy.reads_headers() {
-            self.secret = Secret::of_process(host).ok();
+        if policy.needs_secret() && self.secret.is_none() {
+            self.secret = Some(Secret::of_process(host).ok()?);
         }
         policy.identity(facts, self.secret.as_ref())
     }
@@ -194,7 +194,7 @@ impl Worker {
         };
         let arrival = Arrival {
             arrived: call.key.arrived,
-            order: Order::Arrival,
+            order: order_of(request, policy, self.secret.as_ref()),
             until: call.wait_ends().0,
             no_wait: policy
                 .queue()

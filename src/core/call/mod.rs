@@ -21,6 +21,7 @@ pub mod due;
 pub mod end;
 pub mod hold;
 mod marks;
+mod rank;
 pub mod read;
 mod refuse;
 pub mod start;
@@ -34,9 +35,10 @@ pub use state::Undo;
 
 use crate::core::answer::Edit;
 use crate::core::answer::Reply;
-use crate::core::config::{Config, Policy};
+use crate::core::config::{self, Config, Policy};
 use crate::core::fnv::fnv64;
 use crate::core::gate::order::{Class, arrival};
+use crate::core::gate::ramp::{Growth, Ramp};
 use crate::core::gate::{Pace, Setting};
 use crate::core::report::LogBudget;
 use crate::core::report::stats::Stats;
@@ -224,6 +226,23 @@ fn setting_of(policy: &Policy) -> Setting {
         hash: policy.limits_hash(),
         cap: policy.max_concurrent_calls().map_or(0, |cap| cap.get()),
         max_waiting: policy.queue().max_waiting(),
-        pace: Pace::UNBOUND,
+        pace: pace_of(policy),
+    }
+}
+
+fn pace_of(policy: &Policy) -> Pace {
+    Pace {
+        rate: policy
+            .rate()
+            .map_or(Pace::NO_RATE, |rate| rate.per_second_nano()),
+        burst: policy.rate().map_or(1, |rate| rate.burst()),
+        ramp: policy.ramp().map(|ramp| Ramp {
+            initial: ramp.initial_nano(),
+            every: u64::try_from(ramp.every().as_nanos()).unwrap_or(u64::MAX),
+            growth: match ramp.growth() {
+                config::Growth::Percent(percent) => Growth::MilliPercent(percent.get() * 1000),
+                config::Growth::Step(step) => Growth::Step(step.per_second_nano()),
+            },
+        }),
     }
 }

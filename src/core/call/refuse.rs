@@ -41,7 +41,7 @@ impl Worker {
             expected,
         } = refuse;
         let pace = match call.policy() {
-            Some(policy) if true => "ramp",
+            Some(policy) if policy.rate().is_none() => "ramp",
             _ => "rate",
         };
         let (until, by_stay) = call.wait_ends();

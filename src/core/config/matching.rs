@@ -5,7 +5,6 @@ use super::credential::{credential, credential_in, value};
 use super::host::Host;
 use super::pattern::PathPrefix;
 use super::policy::{KeyPart, Matcher, Policy};
-use super::queue::FairBy;
 use crate::core::fnv::fnv128;
 use crate::core::secret::Secret;
 
@@ -64,26 +63,21 @@ impl Policy {
     /// takes it to the gate of another.
     pub fn identity(&self, facts: &Facts<'_>, secret: Option<&Secret>) -> Option<u128> {
         let key = self.key_for(facts, self.matcher.path_prefix_of(facts.path));
-        match self.reads_headers() {
+        match self.is_keyed_by_headers() {
             false => Some(fnv128(&key)),
             true => Some(secret?.wide(&key)),
         }
     }
 
-    /// Whether the key has a part that may be secret.
-    pub fn reads_headers(&self) -> bool {
+    /// Whether calls are told apart by what may be secret: in the key or in `queue.fair_by`.
+    pub fn needs_secret(&self) -> bool {
+        self.is_keyed_by_headers() || self.queue.fair_by().is_some()
+    }
+
+    fn is_keyed_by_headers(&self) -> bool {
         self.key().iter().any(|part| match part {
             KeyPart::Cluster | KeyPart::Host | KeyPart::PathPrefix => false,
             KeyPart::Credential | KeyPart::CredentialIn(_) | KeyPart::Header(_) => true,
-        })
-    }
-
-    /// The value by which `queue.fair_by` tells this call's tenant from others, empty if the call
-    /// has none; None if the policy does not ask.
-    pub fn tenant<'a>(&self, facts: &Facts<'a>) -> Option<&'a [u8]> {
-        Some(match self.queue().fair_by()? {
-            FairBy::Credential => credential(facts.headers),
-            FairBy::Header(name) => value(facts.headers, name.as_str()),
         })
     }
 
@@ -264,14 +258,11 @@ mod tests {
             (b"authorization".to_vec(), b"Bearer t".to_vec()),
             (b"x-team".to_vec(), b" Bearer u ".to_vec()),
         ];
-        let call = Facts {
-            headers: &headers,
-            ..Facts::default()
-        };
         let tenant = |fields: &str| {
             let json = format!(r#"{{"policies":[{{"name":"a"{fields}}}]}}"#);
             let config = config(&json);
-            config.policies()[0].tenant(&call).map(<[u8]>::to_vec)
+            let queue = config.policies()[0].queue();
+            queue.tenant_of(&headers).map(<[u8]>::to_vec)
         };
         assert_eq!(tenant(""), None);
         let by = |fair_by: &str| tenant(&format!(r#","queue":{{"fair_by":{fair_by}}}"#)).unwrap();

@@ -191,7 +191,7 @@ mod tests {
         calls.extend([(2, 1, Class::High); 40]);
         let order = order(&mut turns, &calls);
         let place = order.iter().position(|tenant| *tenant == 1);
-        assert_eq!(place, Some(2 * CLASS_TURNS as usize + 1));
+        assert_eq!(place, Some(2 * CLASS_TURNS as usize));
     }
 
     #[test]

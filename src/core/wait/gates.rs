@@ -15,7 +15,7 @@ use super::watch::Watch;
 use crate::core::gate::exchange::{Exchange, ExchangeError, Want};
 use crate::core::gate::grant::STALE;
 use crate::core::gate::table::Place;
-use crate::core::gate::{Arrival, Entry, Key, Owner, Record, Setting};
+use crate::core::gate::{Arrival, Entry, Key, Owner, Record, Refuse, Setting, Why};
 use crate::core::time::Time;
 use crate::port::{Expect, Host, HostError, Level, Stored};
 
@@ -137,7 +137,15 @@ impl Gates {
         {
             return (shared, self.exchange(host, now, shared, Some(call), ask));
         }
-        if settled == Settled::Failed(ExchangeError::Conflicts) && !arrival.no_wait {
+        if settled == Settled::Failed(ExchangeError::Conflicts) {
+            if arrival.no_wait {
+                let refuse = Refuse {
+                    why: Why::NoWait { for_slot: true },
+                    position: 1,
+                    expected: None,
+                };
+                return (gate, Settled::Refused(refuse));
+            }
             // It waits here, and the next report says so.
             self.is_behind = true;
             let arrived = arrival.arrived;
