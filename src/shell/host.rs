@@ -60,6 +60,12 @@ impl Host for Envoy {
         }
     }
 
+    fn entropy(&self) -> Result<[u8; 16], HostError> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).map_err(|_| HostError::Refused)?;
+        Ok(bytes)
+    }
+
     fn shared_get(&self, key: &str) -> Result<Stored, HostError> {
         match hostcalls::get_shared_data(key) {
             Ok((Some(bytes), Some(cas))) => Ok(Stored::Present { bytes, cas }),

@@ -1,7 +1,7 @@
 //! Shared data, queues, metrics and log of one process, in memory.
 
 use std::cell::{RefCell, RefMut};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use weir::port::{Expect, Host, HostError, Level, MetricKind, QueueId, Stored};
@@ -12,7 +12,7 @@ pub(crate) struct Memory(Rc<RefCell<State>>);
 
 #[derive(Default)]
 pub(crate) struct State {
-    data: BTreeMap<String, (Vec<u8>, u32)>,
+    pub(crate) data: BTreeMap<String, (Vec<u8>, u32)>,
     writes: u32,
     /// How often shared data was read.
     pub(crate) reads: u64,
@@ -22,6 +22,10 @@ pub(crate) struct State {
     pub(crate) histograms: BTreeMap<String, Vec<u64>>,
     pub(crate) lines: Vec<(Level, String)>,
     pub(crate) faults: Faults,
+    /// VMs whose host calls do nothing any more.
+    pub(crate) dead: BTreeSet<usize>,
+    /// A VM, and how many host calls it makes before it dies.
+    pub(crate) fuse: Option<(usize, u64)>,
     pub(crate) random: Random,
 }
 
@@ -73,9 +77,12 @@ impl Memory {
 
     /// A VM whose queue holds a message, the lowest first.
     pub(crate) fn woken(&self, is_awake: impl Fn(usize) -> bool) -> Option<usize> {
-        let state = self.state();
-        let full = state.queues.iter().filter(|q| !q.messages.is_empty());
-        full.map(|q| q.reader).filter(|vm| is_awake(*vm)).min()
+        let full: Vec<usize> = {
+            let state = self.state();
+            let full = state.queues.iter().filter(|q| !q.messages.is_empty());
+            full.map(|q| q.reader).collect()
+        };
+        full.into_iter().filter(|vm| is_awake(*vm)).min()
     }
 
     pub(crate) fn counter(&self, name: &str) -> u64 {
@@ -101,6 +108,22 @@ pub(crate) struct MemHost {
     vm: usize,
 }
 
+impl MemHost {
+    /// Whether this VM lives to make one more host call.
+    fn lives(&self) -> bool {
+        let mut state = self.memory.state();
+        match &mut state.fuse {
+            Some((vm, 0)) if *vm == self.vm => {
+                state.fuse = None;
+                state.dead.insert(self.vm);
+            }
+            Some((vm, left)) if *vm == self.vm => *left -= 1,
+            _ => {}
+        }
+        !state.dead.contains(&self.vm)
+    }
+}
+
 impl Host for MemHost {
     fn random(&self) -> u64 {
         match &mut self.memory.state().random {
@@ -114,7 +137,14 @@ impl Host for MemHost {
         }
     }
 
+    fn entropy(&self) -> Result<[u8; 16], HostError> {
+        Ok((u128::from(self.random()) << 64 | u128::from(self.random())).to_le_bytes())
+    }
+
     fn shared_get(&self, key: &str) -> Result<Stored, HostError> {
+        if !self.lives() {
+            return Err(HostError::Refused);
+        }
         let mut state = self.memory.state();
         state.reads += 1;
         if state.faults.no_data {
@@ -130,6 +160,9 @@ impl Host for MemHost {
     }
 
     fn shared_set(&self, key: &str, bytes: &[u8], expect: Expect) -> Result<(), HostError> {
+        if !self.lives() {
+            return Err(HostError::Refused);
+        }
         let mut state = self.memory.state();
         if state.faults.no_data {
             return Err(HostError::Refused);
@@ -155,6 +188,9 @@ impl Host for MemHost {
     }
 
     fn queue_register(&self, name: &str) -> Result<QueueId, HostError> {
+        if !self.lives() {
+            return Err(HostError::Refused);
+        }
         let mut state = self.memory.state();
         if let Some(at) = state.queues.iter().position(|q| q.name == name) {
             state.queues[at].reader = self.vm;
@@ -169,6 +205,9 @@ impl Host for MemHost {
     }
 
     fn queue_send(&self, queue: QueueId, message: &[u8]) -> Result<(), HostError> {
+        if !self.lives() {
+            return Err(HostError::Refused);
+        }
         let mut state = self.memory.state();
         let lost = state.faults.lost_wakes;
         let queue = state
@@ -182,6 +221,9 @@ impl Host for MemHost {
     }
 
     fn queue_take(&self, queue: QueueId) -> Result<Option<Vec<u8>>, HostError> {
+        if !self.lives() {
+            return Err(HostError::Refused);
+        }
         let mut state = self.memory.state();
         let queue = state
             .queues
@@ -191,6 +233,9 @@ impl Host for MemHost {
     }
 
     fn metric(&self, kind: MetricKind, name: &str, value: u64) {
+        if !self.lives() {
+            return;
+        }
         let mut state = self.memory.state();
         match kind {
             MetricKind::Counter => *state.counters.entry(name.to_owned()).or_default() += value,

@@ -43,8 +43,8 @@ use crate::core::gate::ramp::{Growth, Ramp};
 use crate::core::gate::{Pace, Setting};
 use crate::core::report::LogBudget;
 use crate::core::report::stats::Stats;
+use crate::core::secret::Secret;
 use crate::core::time::Time;
-use crate::core::wait::registry::read;
 use crate::core::wait::{CallId, Gates};
 use crate::port::Host;
 
@@ -104,6 +104,8 @@ pub struct Worker {
     configs: BTreeSet<u64>,
     stats: Stats,
     log: LogBudget,
+    /// The hash of the process, once it was needed.
+    secret: Option<Secret>,
     /// Tells this VM's calls from those of one that died.
     nonce: u64,
     next_call: u64,
@@ -128,6 +130,7 @@ impl Worker {
             configs: BTreeSet::new(),
             stats: Stats::default(),
             log: LogBudget::default(),
+            secret: None,
             nonce,
             next_call: 0,
             ghosts: 0,
@@ -148,7 +151,7 @@ impl Worker {
                 Stats::define(host, name);
             }
         }
-        self.gates.listen(host);
+        self.gates.heartbeat(host, now);
         if self.configs.len() >= CONFIGS {
             self.configs.clear();
         }
@@ -156,7 +159,7 @@ impl Worker {
             return;
         }
         for place in self.gates.busy_places() {
-            let Some(record) = read(host, place) else {
+            let Some(record) = self.gates.record(host, place) else {
                 continue;
             };
             let policy = config

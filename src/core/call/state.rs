@@ -9,9 +9,9 @@ use super::{Headers, StreamId};
 use crate::core::classify::{Class, Verdict};
 use crate::core::config::{Config, Policy};
 use crate::core::gate::Key;
-use crate::core::gate::table::Place;
 use crate::core::retry::Backoff;
 use crate::core::time::Time;
+use crate::core::wait::GateId;
 
 /// A call.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(super) struct Call {
     pub(super) policy: usize,
     pub(super) policy_name: Rc<str>,
     /// Its gate; none if shared state cannot be used (law L16).
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<GateId>,
     /// The gate's key for the log: a hash.
     pub(super) key_tag: u64,
     pub(super) key: Key,
