@@ -22,5 +22,6 @@ mod order;
 mod pace;
 mod refused;
 mod reload;
+mod shadow;
 mod stats;
 mod uploads;

@@ -42,7 +42,7 @@ fn l7_calls_start_at_the_rate_after_the_burst_over_all_workers() {
 fn l7_the_ramp_opens_slowly_and_again_after_idling() {
     let ramp = r#""ramp":{"initial_per_second":2,"growth_percent":50,"every_ms":10000}"#;
     let mut sim = Sim::policy(2, ramp);
-    let mut burst = |sim: &mut Sim| {
+    let burst = |sim: &mut Sim| {
         let calls: Vec<_> = (0..4).map(|n| sim.arrive(Ask::on(n % 2))).collect();
         let starts = starts(sim, &calls, ms(1600));
         calls.iter().for_each(|id| sim.answer(*id, Reply::ok()));

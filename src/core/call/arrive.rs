@@ -9,7 +9,7 @@ use super::state::{Call, Stage, Undo};
 use super::{Headers, StreamId, Worker, policy_id, setting_of};
 use crate::core::answer::Edit;
 use crate::core::answer::{Reply, remove_marks};
-use crate::core::config::{Config, Facts, Policy};
+use crate::core::config::{Config, Facts, Mode, Policy};
 use crate::core::gate::{Arrival, Key};
 use crate::core::report::stats::Count;
 use crate::core::retry::Backoff;
@@ -88,6 +88,12 @@ impl Worker {
         };
         call.gate = Some(gate);
         let settled = self.ask(host, now, id, &mut call, request, policy);
+        if policy.mode() == Mode::Shadow {
+            let arrived = self.arrive_in_shadow(now, id, &mut call, settled);
+            self.streams.insert(gate, id);
+            self.keep(id, call);
+            return arrived;
+        }
         let marked = Marked {
             edits: request_edits(request, policy),
             reference: self.reference(id),
@@ -159,6 +165,7 @@ impl Worker {
             stage: Stage::Going,
             started: None,
             has_grant: false,
+            phantom: None,
             attempts: BTreeMap::new(),
             attempts_made: 0,
             backoff: Backoff::default(),

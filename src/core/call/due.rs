@@ -96,6 +96,9 @@ impl Worker {
             self.orphan_due(host, now, id, call);
             return None;
         }
+        if call.phantom_ends().is_some_and(|at| at <= now) {
+            return self.phantom_due(host, now, id, call);
+        }
         let overdue = call
             .attempts
             .iter()
@@ -163,6 +166,7 @@ impl Worker {
         };
         self.avoid(host, now, avoided);
         match self.conclude(host, now, call, stream, body) {
+            Next::Pass(_) if call.is_shadow() => None,
             Next::Pass(edits) => Some(Action::Answer {
                 attempt: stream,
                 edits,

@@ -8,7 +8,7 @@
 //! 5. [`answer`]: the gate half sees what the client is about to receive.
 //! 6. [`end`]: it is over, however that came, and gives back all it had.
 //!
-//! `refuse` is how Weir itself says no. [`due`] holds what the clock does to it. All of it is one [`Worker`] per VM: Envoy runs a stream's
+//! `refuse` is how Weir itself says no; `shadow` is a policy that only watches. [`due`] holds what the clock does to it. All of it is one [`Worker`] per VM: Envoy runs a stream's
 //! callbacks on one thread, and both halves of Weir share that thread's VM.
 //!
 //! Nothing here touches a stream. A callback gets back what to do with its own stream; what to do
@@ -24,6 +24,7 @@ mod marks;
 mod rank;
 pub mod read;
 mod refuse;
+mod shadow;
 pub mod start;
 mod state;
 
@@ -108,6 +109,8 @@ pub struct Worker {
     /// Tells this VM's calls from those of one that died.
     nonce: u64,
     next_call: u64,
+    /// Phantoms that have outlived their calls.
+    ghosts: usize,
     /// The last arrival time that was given out.
     last_arrival: u64,
     /// The highest downstream connection id seen.
@@ -130,6 +133,7 @@ impl Worker {
             secret: None,
             nonce,
             next_call: 0,
+            ghosts: 0,
             last_arrival: 0,
             newest_connection: 0,
             clock: due::Clock::default(),

@@ -63,6 +63,11 @@ impl Worker {
             return None;
         };
         self.stats.count(&call.policy_name, by);
+        if call.is_shadow() {
+            self.phantom_starts(host, now, &mut call);
+            self.keep(id, call);
+            return None;
+        }
         call.has_grant = true;
         let action = match (kind, std::mem::replace(&mut call.stage, Stage::Going)) {
             (Kind::Ready, Stage::Held(held)) => Some(self.retry(host, now, &mut call, held)),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::shadow::Phantom;
 use super::{Headers, StreamId};
 use crate::core::classify::{Class, Verdict};
 use crate::core::config::{Config, Policy};
@@ -34,6 +35,8 @@ pub(super) struct Call {
     pub(super) started: Option<Time>,
     /// It has a slot that no attempt has taken up yet.
     pub(super) has_grant: bool,
+    /// Under a policy that only watches: what the call would be doing.
+    pub(super) phantom: Option<Phantom>,
     /// Attempts that are not over.
     pub(super) attempts: BTreeMap<StreamId, Attempt>,
     /// The number of the latest attempt.
@@ -170,7 +173,10 @@ impl Call {
             .filter_map(|attempt| attempt.reading.as_ref())
             .map(|reading| reading.until)
             .min();
-        [stage, reading, self.orphaned].into_iter().flatten().min()
+        [stage, reading, self.orphaned, self.phantom_ends()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// When waiting for the first start ends, and whether the stay is the reason (else it is the
