@@ -14,16 +14,14 @@
 
 mod baton;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use baton::{Baton, BatonHost, Choice};
+use baton::{Baton, BatonHost, Choice, Data};
 use weir::core::gate::table::{Directory, Place};
 use weir::core::gate::{Arrival, Order, Pace, Record, Setting};
 use weir::core::time::Time;
 use weir::core::wait::{CallId, Gates, Settled};
-
-type Data = BTreeMap<String, (Vec<u8>, u32)>;
 
 /// Keys that would all like to lie at the same place.
 const fn key(number: u128) -> u128 {
