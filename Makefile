@@ -16,7 +16,7 @@ SIZE_BUDGET_KIB := 500
 TESTS := $(sort $(patsubst tests/%.rs,%,$(wildcard tests/*.rs)) $(patsubst tests/%/main.rs,%,$(wildcard tests/*/main.rs)))
 ENVOY_TESTS := $(filter envoy_%,$(TESTS))
 PLAIN_TESTS := $(filter-out envoy_% wasm_imports interleave demo_page,$(TESTS))
-PARTS := setup fmt-check clippy wall size imports unit wasm32 \
+PARTS := setup fmt-check clippy wall laws size imports unit wasm32 \
 	$(if $(filter interleave,$(TESTS)),interleave) $(if $(ENVOY_TESTS),envoy) page-test
 
 help: ## list these commands
@@ -66,6 +66,9 @@ clippy: ## lints, warnings denied
 
 wall: ## the core knows no host, and one file alone names host calls
 	tools/wall.sh
+
+laws: ## which tests and mutants stand behind each law
+	@python3 tools/laws.py
 
 imports: build ## the plugin asks its host for nothing but what Envoy offers
 	cargo test --test wasm_imports
