@@ -1,7 +1,7 @@
 //! Shared data, queues, metrics and log of one process, in memory.
 
 use std::cell::{RefCell, RefMut};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use weir::port::{Expect, Host, HostError, Level, MetricKind, QueueId, Stored};
@@ -23,6 +23,14 @@ pub(crate) struct State {
     pub(crate) lines: Vec<(Level, String)>,
     pub(crate) faults: Faults,
     pub(crate) random: Random,
+    /// Host calls of any VM so far.
+    pub(crate) calls: u64,
+    /// VMs that died: nothing they ask for is done any more.
+    pub(crate) dead: BTreeSet<usize>,
+    /// VMs that were sent a message since [`Memory::take_sent`].
+    sent: BTreeSet<usize>,
+    /// Histograms and log lines are not kept.
+    pub(crate) is_quiet: bool,
 }
 
 /// What goes wrong.
@@ -34,6 +42,8 @@ pub(crate) struct Faults {
     pub(crate) conflict_every: u32,
     /// Messages are taken and never arrive.
     pub(crate) lost_wakes: bool,
+    /// The VM that makes this host call dies of it: the call is not carried out, and none after it.
+    pub(crate) dies_at: Option<u64>,
     sets: u32,
 }
 
@@ -78,6 +88,26 @@ impl Memory {
         full.map(|q| q.reader).filter(|vm| is_awake(*vm)).min()
     }
 
+    /// The VMs that were sent a message since the last look, the lowest first.
+    pub(crate) fn take_sent(&self) -> BTreeSet<usize> {
+        std::mem::take(&mut self.state().sent)
+    }
+
+    /// Whether a message lies in a queue that this VM reads.
+    pub(crate) fn has_message(&self, vm: usize) -> bool {
+        let state = self.state();
+        let mut queues = state.queues.iter();
+        queues.any(|q| q.reader == vm && !q.messages.is_empty())
+    }
+
+    /// Bytes of all values in shared data, and messages in all queues.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        let state = self.state();
+        let bytes = state.data.values().map(|(bytes, _)| bytes.len());
+        let messages = state.queues.iter().map(|q| q.messages.len());
+        (bytes.sum(), messages.sum())
+    }
+
     pub(crate) fn counter(&self, name: &str) -> u64 {
         self.state().counters.get(name).copied().unwrap_or(0)
     }
@@ -101,9 +131,24 @@ pub(crate) struct MemHost {
     vm: usize,
 }
 
+impl MemHost {
+    /// The VM calls its host; `None` if it is dead, or dies of this.
+    fn call(&self) -> Option<RefMut<'_, State>> {
+        let mut state = self.memory.state();
+        state.calls += 1;
+        if state.faults.dies_at == Some(state.calls) {
+            state.dead.insert(self.vm);
+        }
+        (state.dead.is_empty() || !state.dead.contains(&self.vm)).then_some(state)
+    }
+}
+
 impl Host for MemHost {
     fn random(&self) -> u64 {
-        match &mut self.memory.state().random {
+        let Some(mut state) = self.call() else {
+            return 0;
+        };
+        match &mut state.random {
             Random::Always(number) => *number,
             Random::Stream(state) => {
                 *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -115,7 +160,7 @@ impl Host for MemHost {
     }
 
     fn shared_get(&self, key: &str) -> Result<Stored, HostError> {
-        let mut state = self.memory.state();
+        let mut state = self.call().ok_or(HostError::Refused)?;
         state.reads += 1;
         if state.faults.no_data {
             return Err(HostError::Refused);
@@ -130,7 +175,7 @@ impl Host for MemHost {
     }
 
     fn shared_set(&self, key: &str, bytes: &[u8], expect: Expect) -> Result<(), HostError> {
-        let mut state = self.memory.state();
+        let mut state = self.call().ok_or(HostError::Refused)?;
         if state.faults.no_data {
             return Err(HostError::Refused);
         }
@@ -155,7 +200,7 @@ impl Host for MemHost {
     }
 
     fn queue_register(&self, name: &str) -> Result<QueueId, HostError> {
-        let mut state = self.memory.state();
+        let mut state = self.call().ok_or(HostError::Refused)?;
         if let Some(at) = state.queues.iter().position(|q| q.name == name) {
             state.queues[at].reader = self.vm;
             return Ok(at as QueueId);
@@ -169,20 +214,23 @@ impl Host for MemHost {
     }
 
     fn queue_send(&self, queue: QueueId, message: &[u8]) -> Result<(), HostError> {
-        let mut state = self.memory.state();
-        let lost = state.faults.lost_wakes;
-        let queue = state
-            .queues
-            .get_mut(queue as usize)
-            .ok_or(HostError::Gone)?;
-        if !lost {
+        let mut state = self.call().ok_or(HostError::Refused)?;
+        let State {
+            queues,
+            faults,
+            sent,
+            ..
+        } = &mut *state;
+        let queue = queues.get_mut(queue as usize).ok_or(HostError::Gone)?;
+        if !faults.lost_wakes {
             queue.messages.push_back(message.to_vec());
+            sent.insert(queue.reader);
         }
         Ok(())
     }
 
     fn queue_take(&self, queue: QueueId) -> Result<Option<Vec<u8>>, HostError> {
-        let mut state = self.memory.state();
+        let mut state = self.call().ok_or(HostError::Refused)?;
         let queue = state
             .queues
             .get_mut(queue as usize)
@@ -191,12 +239,15 @@ impl Host for MemHost {
     }
 
     fn metric(&self, kind: MetricKind, name: &str, value: u64) {
-        let mut state = self.memory.state();
+        let Some(mut state) = self.call() else {
+            return;
+        };
         match kind {
             MetricKind::Counter => *state.counters.entry(name.to_owned()).or_default() += value,
             MetricKind::Gauge => {
                 state.gauges.insert(name.to_owned(), value);
             }
+            MetricKind::Histogram if state.is_quiet => {}
             MetricKind::Histogram => {
                 let values = state.histograms.entry(name.to_owned()).or_default();
                 values.push(value);
@@ -205,6 +256,10 @@ impl Host for MemHost {
     }
 
     fn log(&self, level: Level, line: &str) {
-        self.memory.state().lines.push((level, line.to_owned()));
+        if let Some(mut state) = self.call()
+            && !state.is_quiet
+        {
+            state.lines.push((level, line.to_owned()));
+        }
     }
 }
