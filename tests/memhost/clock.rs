@@ -87,7 +87,7 @@ impl Sim {
 
     pub(crate) fn keep_pace(&mut self) {
         for seat in &mut self.seats {
-            if seat.worker.is_busy() {
+            if seat.worker.is_busy(self.now + 2 * IDLE) {
                 seat.next_tick = seat.next_tick.min(self.now + self.busy);
             }
         }
@@ -124,7 +124,7 @@ impl Sim {
     pub(crate) fn tick(&mut self, vm: usize) {
         let seat = &mut self.seats[vm];
         let actions = seat.worker.tick(&seat.host, self.now);
-        let pace = if seat.worker.is_busy() {
+        let pace = if seat.worker.is_busy(self.now + 2 * IDLE) {
             self.busy
         } else {
             IDLE

@@ -82,7 +82,7 @@ impl Weir {
         let vm = &mut envoy.vms[id.vm];
         let worker = vm.worker.as_mut()?;
         let answer = question(worker, &vm.host, now);
-        let is_busy = worker.is_busy();
+        let is_busy = worker.is_busy(now + 2 * IDLE);
         let sent = envoy.memory.take_sent();
         let is_dead = envoy.memory.state().dead.contains(&id.vm);
         for reader in sent {
