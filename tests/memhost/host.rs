@@ -31,6 +31,8 @@ pub(crate) struct State {
     sent: BTreeSet<usize>,
     /// Histograms and log lines are not kept.
     pub(crate) is_quiet: bool,
+    /// Every grant is logged.
+    pub(crate) is_tracing: bool,
 }
 
 /// What goes wrong.
@@ -40,6 +42,8 @@ pub(crate) struct Faults {
     pub(crate) no_data: bool,
     /// Every k-th write is beaten by another; 0 is none.
     pub(crate) conflict_every: u32,
+    /// One write in so many is beaten, without a rhythm; 0 is none.
+    pub(crate) conflict_one_in: u64,
     /// Messages are taken and never arrive.
     pub(crate) lost_wakes: bool,
     /// The VM that makes this host call dies of it: the call is not carried out, and none after it.
@@ -100,6 +104,13 @@ impl Memory {
         queues.any(|q| q.reader == vm && !q.messages.is_empty())
     }
 
+    /// The VM that reads the queue of this name.
+    pub(crate) fn reader(&self, name: &str) -> Option<usize> {
+        let state = self.state();
+        let queue = state.queues.iter().find(|q| q.name == name);
+        queue.map(|q| q.reader)
+    }
+
     /// Bytes of all values in shared data, and messages in all queues.
     pub(crate) fn size(&self) -> (usize, usize) {
         let state = self.state();
@@ -152,9 +163,7 @@ impl Host for MemHost {
             Random::Always(number) => *number,
             Random::Stream(state) => {
                 *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-                let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-                let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-                z ^ (z >> 31)
+                mixed(*state)
             }
         }
     }
@@ -180,9 +189,16 @@ impl Host for MemHost {
             return Err(HostError::Refused);
         }
         state.faults.sets += 1;
-        let every = state.faults.conflict_every;
+        let Faults {
+            sets,
+            conflict_every: every,
+            conflict_one_in: one_in,
+            ..
+        } = state.faults;
+        let is_beaten = every > 0 && sets.is_multiple_of(every)
+            || one_in > 0 && mixed(u64::from(sets)).is_multiple_of(one_in);
         // Only a key that exists has another writer to lose against.
-        if every > 0 && state.faults.sets.is_multiple_of(every) && state.data.contains_key(key) {
+        if is_beaten && state.data.contains_key(key) {
             return Err(HostError::Conflict);
         }
         let holds = match (state.data.get(key), expect) {
@@ -255,6 +271,10 @@ impl Host for MemHost {
         }
     }
 
+    fn is_tracing(&self) -> bool {
+        self.memory.state().is_tracing
+    }
+
     fn log(&self, level: Level, line: &str) {
         if let Some(mut state) = self.call()
             && !state.is_quiet
@@ -262,4 +282,11 @@ impl Host for MemHost {
             state.lines.push((level, line.to_owned()));
         }
     }
+}
+
+/// The output function of SplitMix64.
+fn mixed(state: u64) -> u64 {
+    let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }

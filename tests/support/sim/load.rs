@@ -47,6 +47,15 @@ impl Load {
         Some(Load { name, pieces })
     }
 
+    /// A load without a name: from one rate to another, and for how many seconds.
+    pub(crate) fn of(pieces: &[(f64, f64, f64)]) -> Load {
+        let pieces = pieces.iter().map(|(from, to, s)| piece(*from, *to, *s));
+        Load {
+            name: String::new(),
+            pieces: pieces.collect(),
+        }
+    }
+
     fn constant(name: &str) -> Option<Load> {
         let (rate, seconds) = name.strip_prefix("constant:")?.split_once(':')?;
         let numbers = [rate.parse().ok()?, seconds.parse().ok()?];

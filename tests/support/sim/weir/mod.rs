@@ -50,18 +50,28 @@ pub(crate) struct Envoy {
     pub(crate) vms: Vec<Vm>,
     /// What its clock shows at the start of the run.
     pub(crate) began: Time,
-    /// Planned attempts in flight, and the most there ever were, by cluster and by the simulator's
-    /// own count.
+    /// Slots in use, by cluster and by the simulator's own count.
     pub(crate) in_flight: BTreeMap<u16, InFlight>,
     streams: BTreeMap<StreamId, Slot>,
     next_stream: StreamId,
     next_connection: u64,
 }
 
+/// Slots in use in one gate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct InFlight {
-    pub(crate) now: u32,
+    /// Planned attempts at the provider.
+    pub(crate) attempts: u32,
+    /// Calls that the router is about to try again: they have a slot.
+    pub(crate) between: u32,
+    /// The most there ever were of both.
     pub(crate) peak: u32,
+}
+
+impl InFlight {
+    pub(crate) fn taken(self) -> u32 {
+        self.attempts + self.between
+    }
 }
 
 impl Weir {

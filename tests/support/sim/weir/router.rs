@@ -11,8 +11,8 @@ use weir::core::call::{Action, Headers, StreamId};
 use super::super::memhost::call::edit;
 use super::super::peer::{Arrival, Orders, Slot};
 use super::super::words::Answer;
-use super::Weir;
 use super::vm::{Timer, VmId};
+use super::{InFlight, Weir};
 
 /// From a marked answer to the next attempt of the router.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(6), Duration::from_millis(25));
@@ -32,6 +32,8 @@ pub(crate) struct Seat {
     reference: Option<[u8; 16]>,
     /// Its attempt counts as in flight.
     is_in_flight: bool,
+    /// The router is about to make another.
+    is_between: bool,
 }
 
 /// Where a call stands.
@@ -75,6 +77,7 @@ impl Weir {
             retries_left: 0,
             reference: None,
             is_in_flight: false,
+            is_between: false,
         };
         if self.seats.len() <= slot as usize {
             self.seats.resize_with(slot as usize + 1, || None);
@@ -244,7 +247,11 @@ impl Weir {
             seat.retries_left -= 1;
             seat.stage = Stage::Retrying;
             seat.attempt = None;
-            let number = seat.number;
+            seat.is_between = true;
+            let (number, cluster) = (seat.number, seat.cluster);
+            let count = self.in_flight(vm, cluster);
+            count.between += 1;
+            count.peak = count.peak.max(count.taken());
             self.end_attempt(vm, stream, orders);
             let span = self.network.between(BACK_OFF.0, BACK_OFF.1);
             return orders.after(span, Timer::Retry(slot, number));
@@ -372,27 +379,37 @@ impl Weir {
 
     /// An attempt is in flight.
     fn fly(&mut self, slot: Slot) {
-        let Some(seat) = self.seats[slot as usize].as_mut() else {
+        self.land(slot);
+        let Some((vm, cluster)) = self.seat(slot).map(|seat| (seat.vm, seat.cluster)) else {
             return;
         };
-        let envoy = &mut self.envoys[seat.vm.envoy];
-        if envoy.vms[seat.vm.vm].is_uncounted {
+        if self.vm(vm).is_uncounted {
             return;
         }
-        seat.is_in_flight = true;
-        let count = envoy.in_flight.entry(seat.cluster).or_default();
-        count.now += 1;
-        count.peak = count.peak.max(count.now);
+        let count = self.in_flight(vm, cluster);
+        count.attempts += 1;
+        count.peak = count.peak.max(count.taken());
+        if let Some(seat) = self.seat(slot) {
+            seat.is_in_flight = true;
+        }
     }
 
-    /// And is no longer.
+    /// And is no longer, or does not follow.
     fn land(&mut self, slot: Slot) {
-        if let Some(seat) = self.seats.get_mut(slot as usize).and_then(Option::as_mut)
-            && std::mem::take(&mut seat.is_in_flight)
-        {
-            let envoy = &mut self.envoys[seat.vm.envoy];
-            envoy.in_flight.entry(seat.cluster).or_default().now -= 1;
-        }
+        let Some(seat) = self.seat(slot) else {
+            return;
+        };
+        let is_in_flight = std::mem::take(&mut seat.is_in_flight);
+        let is_between = std::mem::take(&mut seat.is_between);
+        let (vm, cluster) = (seat.vm, seat.cluster);
+        let count = self.in_flight(vm, cluster);
+        count.attempts -= u32::from(is_in_flight);
+        count.between -= u32::from(is_between);
+    }
+
+    fn in_flight(&mut self, vm: VmId, cluster: u16) -> &mut InFlight {
+        let envoy = &mut self.envoys[vm.envoy];
+        envoy.in_flight.entry(cluster).or_default()
     }
 }
 
