@@ -60,6 +60,12 @@ impl Host for Envoy {
         }
     }
 
+    fn entropy(&self) -> Result<[u8; 16], HostError> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).map_err(|_| HostError::Refused)?;
+        Ok(bytes)
+    }
+
     fn shared_get(&self, key: &str) -> Result<Stored, HostError> {
         match hostcalls::get_shared_data(key) {
             Ok((Some(bytes), Some(cas))) => Ok(Stored::Present { bytes, cas }),
@@ -137,7 +143,8 @@ impl Envoy {
     /// call.
     pub(super) fn look_at_log_level(&self) {
         let level = hostcalls::get_log_level();
-        self.is_tracing.set(level.is_ok_and(|level| level == LogLevel::Trace));
+        self.is_tracing
+            .set(level.is_ok_and(|level| level == LogLevel::Trace));
     }
 
     pub(super) fn now(&self) -> Time {

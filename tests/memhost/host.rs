@@ -12,7 +12,7 @@ pub(crate) struct Memory(Rc<RefCell<State>>);
 
 #[derive(Default)]
 pub(crate) struct State {
-    data: BTreeMap<String, (Vec<u8>, u32)>,
+    pub(crate) data: BTreeMap<String, (Vec<u8>, u32)>,
     writes: u32,
     /// How often shared data was read.
     pub(crate) reads: u64,
@@ -22,11 +22,11 @@ pub(crate) struct State {
     pub(crate) histograms: BTreeMap<String, Vec<u64>>,
     pub(crate) lines: Vec<(Level, String)>,
     pub(crate) faults: Faults,
-    pub(crate) random: Random,
-    /// Host calls of any VM so far.
-    pub(crate) calls: u64,
-    /// VMs that died: nothing they ask for is done any more.
+    /// VMs whose host calls do nothing any more.
     pub(crate) dead: BTreeSet<usize>,
+    /// A VM, and how many host calls it makes before it dies.
+    pub(crate) fuse: Option<(usize, u64)>,
+    pub(crate) random: Random,
     /// VMs that were sent a message since [`Memory::take_sent`].
     sent: BTreeSet<usize>,
     /// Histograms and log lines are not kept.
@@ -46,8 +46,6 @@ pub(crate) struct Faults {
     pub(crate) conflict_one_in: u64,
     /// Messages are taken and never arrive.
     pub(crate) lost_wakes: bool,
-    /// The VM that makes this host call dies of it: the call is not carried out, and none after it.
-    pub(crate) dies_at: Option<u64>,
     sets: u32,
 }
 
@@ -87,9 +85,12 @@ impl Memory {
 
     /// A VM whose queue holds a message, the lowest first.
     pub(crate) fn woken(&self, is_awake: impl Fn(usize) -> bool) -> Option<usize> {
-        let state = self.state();
-        let full = state.queues.iter().filter(|q| !q.messages.is_empty());
-        full.map(|q| q.reader).filter(|vm| is_awake(*vm)).min()
+        let full: Vec<usize> = {
+            let state = self.state();
+            let full = state.queues.iter().filter(|q| !q.messages.is_empty());
+            full.map(|q| q.reader).collect()
+        };
+        full.into_iter().filter(|vm| is_awake(*vm)).min()
     }
 
     /// The VMs that were sent a message since the last look, the lowest first.
@@ -146,26 +147,31 @@ impl MemHost {
     /// The VM calls its host; `None` if it is dead, or dies of this.
     fn call(&self) -> Option<RefMut<'_, State>> {
         let mut state = self.memory.state();
-        state.calls += 1;
-        if state.faults.dies_at == Some(state.calls) {
-            state.dead.insert(self.vm);
+        match &mut state.fuse {
+            Some((vm, 0)) if *vm == self.vm => {
+                state.fuse = None;
+                state.dead.insert(self.vm);
+            }
+            Some((vm, left)) if *vm == self.vm => *left -= 1,
+            _ => {}
         }
-        (state.dead.is_empty() || !state.dead.contains(&self.vm)).then_some(state)
+        (!state.dead.contains(&self.vm)).then_some(state)
     }
 }
 
 impl Host for MemHost {
     fn random(&self) -> u64 {
-        let Some(mut state) = self.call() else {
-            return 0;
-        };
-        match &mut state.random {
+        match &mut self.memory.state().random {
             Random::Always(number) => *number,
             Random::Stream(state) => {
                 *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
                 mixed(*state)
             }
         }
+    }
+
+    fn entropy(&self) -> Result<[u8; 16], HostError> {
+        Ok((u128::from(self.random()) << 64 | u128::from(self.random())).to_le_bytes())
     }
 
     fn shared_get(&self, key: &str) -> Result<Stored, HostError> {

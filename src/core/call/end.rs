@@ -19,7 +19,11 @@ impl Worker {
     /// Gives back all a call has and forgets it. Its attempts' streams may end later: they find no
     /// call.
     pub(super) fn bury(&mut self, host: &impl Host, now: Time, id: CallId, mut call: Box<Call>) {
-        self.drop_call(id, &call);
+        let survives = self.phantom_survives(now, &mut call);
+        if !survives {
+            self.end_phantom(host, now, &mut call);
+            self.drop_call(id, &call);
+        }
         if let Some(place) = call.place {
             let line = self.gates.line_mut(place);
             for attempt in call.attempts.values().filter(|attempt| attempt.has_slot) {
@@ -30,6 +34,10 @@ impl Worker {
             }
             leave_line(line, &call);
             self.gates.report(host, now, place);
+        }
+        if survives {
+            call.attempts.clear();
+            self.keep(id, call);
         }
     }
 }

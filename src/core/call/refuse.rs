@@ -9,7 +9,6 @@ use crate::core::gate::estimate::expected_wait;
 use crate::core::gate::{Refuse, Why};
 use crate::core::report::stats::Count;
 use crate::core::time::Time;
-use crate::core::wait::registry::read;
 use crate::port::Host;
 
 /// When a refused caller is told to come back while nothing better is known.
@@ -42,7 +41,7 @@ impl Worker {
             expected,
         } = refuse;
         let pace = match call.policy() {
-            Some(policy) if true => "ramp",
+            Some(policy) if policy.rate().is_none() => "ramp",
             _ => "rate",
         };
         let (until, by_stay) = call.wait_ends();
@@ -53,8 +52,16 @@ impl Worker {
             Why::QueueFull => (Refused::QueueFull, "max_waiting", expected.map(|e| e / 4)),
             // By then a wait that is allowed would do.
             Why::TooLate { start } => (
-                if by_stay { Refused::WaitTooLong } else { Refused::Deadline },
-                if by_stay { "max_wait_ms" } else { call.deadline_field },
+                if by_stay {
+                    Refused::WaitTooLong
+                } else {
+                    Refused::Deadline
+                },
+                if by_stay {
+                    "max_wait_ms"
+                } else {
+                    call.deadline_field
+                },
                 Some(start.since(until).max(Duration::from_millis(1))),
             ),
         };
@@ -81,11 +88,19 @@ impl Worker {
         call: &mut Call,
         by_stay: bool,
     ) -> Reply {
-        let record = call.place.and_then(|place| read(host, place));
+        let record = call.place.and_then(|place| self.gates.record(host, place));
         let expected = record.and_then(|r| expected_wait(&r, now, r.uncovered()));
         let told = Told {
-            reason: if by_stay { Refused::WaitTooLong } else { Refused::Deadline },
-            limit: if by_stay { "max_wait_ms" } else { call.deadline_field },
+            reason: if by_stay {
+                Refused::WaitTooLong
+            } else {
+                Refused::Deadline
+            },
+            limit: if by_stay {
+                "max_wait_ms"
+            } else {
+                call.deadline_field
+            },
             position: None,
             expected,
             come_back: expected,

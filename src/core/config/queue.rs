@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::credential::{credential, value};
 use super::names::HeaderName;
 
 /// The queue of a policy's gates.
@@ -39,6 +40,15 @@ impl Queue {
     /// By what tenants are told apart, each of which gets its share; None: all are one.
     pub fn fair_by(&self) -> Option<&FairBy> {
         self.fairness.as_ref().map(|fairness| &fairness.by)
+    }
+
+    /// The value that tells a call's tenant from others, empty if it gives none; None if all are
+    /// one.
+    pub fn tenant_of<'a>(&self, headers: &'a [(Vec<u8>, Vec<u8>)]) -> Option<&'a [u8]> {
+        Some(match self.fair_by()? {
+            FairBy::Credential => credential(headers),
+            FairBy::Header(name) => value(headers, name.as_str()),
+        })
     }
 
     /// The weight of the tenant with this value, 1 to 100; 1 where the configuration is silent.

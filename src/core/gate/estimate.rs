@@ -15,8 +15,8 @@ pub(super) fn certain_start(record: &Record, now: Time, ahead: u64) -> Time {
 /// it, or until enough slots have come free by the median of what calls keep them for, whichever is
 /// longer. `None` while nothing is known.
 pub fn expected_wait(record: &Record, now: Time, ahead: u64) -> Option<Duration> {
-    let by_pace = (!record.setting.pace.is_unbound())
-        .then(|| certain_start(record, now, ahead).since(now));
+    let by_pace =
+        (!record.setting.pace.is_unbound()).then(|| certain_start(record, now, ahead).since(now));
     let limit = record.setting.limit();
     let releases = (record.in_flight() + ahead + 1).saturating_sub(limit);
     let by_slots = match releases {
