@@ -16,16 +16,18 @@ mod scenario;
 mod sim;
 mod watch;
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
 use weir::core::time::Time;
+use weir::port::Level;
 
 use scenario::Scenario;
 use sim::draw::{Draw, For};
 use sim::weir::Weir;
 use sim::world::World;
-use watch::Watch;
+use watch::{Watch, check_windows};
 
 /// Runs seeds, as many as there is time for: `quick` in `make test`, twenty times as many in
 /// `make prove`, or the one that `SIM_SEED` names.
@@ -91,7 +93,8 @@ fn break_something(scenario: &Scenario, world: &mut World<Weir>, chance: &mut Dr
             false => 0,
         };
         if faults.crashes && chance.is_true(0.3) {
-            state.faults.dies_at = Some(state.calls + 1 + chance.below(300));
+            let vm = chance.below(scenario.workers as u64) as usize;
+            state.fuse = Some((vm, chance.below(300)));
         }
     }
 }
@@ -111,10 +114,46 @@ fn lost_wake_ups_and_beaten_writes_break_no_law() {
 }
 
 #[test]
+fn vms_that_die_at_any_host_call_break_no_cap_and_leave_nothing() {
+    seeds("vms_that_die", 200, |seed| {
+        run(&Scenario::deadly(seed));
+    });
+}
+
+#[test]
+fn every_window_keeps_the_rate() {
+    seeds("every_window", 150, |seed| {
+        let scenario = Scenario::paced(seed);
+        let (per_second, burst) = scenario.rate.expect("a rate");
+        let (world, _) = run(&scenario);
+        for envoy in &world.peer.envoys {
+            for grants in grants(&envoy.memory.state().lines).values() {
+                check_windows(grants, per_second, burst);
+            }
+        }
+    });
+}
+
+#[test]
 fn ten_thousand_wait_and_all_are_served() {
     seeds("ten_thousand", 1, |seed| {
         let (world, watch) = run(&Scenario::crowd(seed));
         assert!(watch.most_waiting >= 10_000, "{}", watch.most_waiting);
         assert_eq!(world.tally.served(), world.tally.offered);
     });
+}
+
+/// The grants of each gate, from the trace: when, and how many.
+fn grants(lines: &[(Level, String)]) -> BTreeMap<String, Vec<(u64, u32)>> {
+    let mut gates = BTreeMap::<String, Vec<(u64, u32)>>::new();
+    for (_, line) in lines {
+        let line: serde_json::Value = serde_json::from_str(line).expect("a line is JSON");
+        if line["weir"] == "grant" {
+            let gate = line["gate"].as_str().expect("a gate").to_owned();
+            let at = line["at_ns"].as_u64().expect("a time");
+            let starts = line["starts"].as_u64().expect("a number") as u32;
+            gates.entry(gate).or_default().push((at, starts));
+        }
+    }
+    gates
 }

@@ -144,6 +144,25 @@ impl Scenario {
         }
     }
 
+    /// A rate is what limits, and nothing takes a start back.
+    pub(crate) fn paced(seed: u64) -> Scenario {
+        let draw = &mut Draw::new(seed, For::Faults);
+        let all = Scenario::new(seed);
+        let per_second = (all.calls_per_second / 2.0).clamp(1.0, 1000.0);
+        Scenario {
+            rate: Some((per_second as u32, pick(draw, &[1, 2, 10]))),
+            then_cap: None,
+            max_waiting: 10_000,
+            max_wait_ms: 60_000,
+            limits: Vec::new(),
+            habits: Habits {
+                patience: Duration::from_secs(60),
+                aborts: 0.0,
+            },
+            ..all
+        }
+    }
+
     /// 10,000 calls come within a tenth of a second.
     pub(crate) fn crowd(seed: u64) -> Scenario {
         Scenario {
