@@ -36,8 +36,8 @@ struct State {
 /// Shared data: values and the numbers of their writes.
 pub type Data = BTreeMap<String, (Vec<u8>, u32)>;
 
-/// What checks shared data after every write.
-pub type Check = fn(&Data);
+/// What checks shared data after every write, with what lay there before.
+pub type Check = fn(&Data, &str, Option<&[u8]>);
 
 /// The baton, and the data that all workers share.
 pub struct Baton {
@@ -197,8 +197,12 @@ impl Host for BatonHost<'_> {
             }
             state.writes += 1;
             let written = (bytes.to_vec(), state.writes);
-            state.data.insert(key.to_owned(), written);
-            check(&state.data);
+            let before = state.data.insert(key.to_owned(), written);
+            check(
+                &state.data,
+                key,
+                before.as_ref().map(|(bytes, _)| bytes.as_slice()),
+            );
             Ok(())
         })
     }
