@@ -61,7 +61,7 @@ pub struct Gates {
     hand: Option<Place>,
     trouble: Trouble,
     timetable: Timetable,
-    /// Since when a grant was seen to lie unclaimed.
+    /// Since when grants were seen to lie unclaimed.
     unclaimed: BTreeMap<GateId, Time>,
     /// The gate that was looked after last.
     looked_after: Option<GateId>,
@@ -160,10 +160,10 @@ impl Gates {
 
     /// Takes one slot that was granted to this worker's oldest waiter.
     pub fn claim(&mut self, host: &impl Host, now: Time, gate: GateId) -> Option<(CallId, Kind)> {
+        self.unclaimed.remove(&gate);
         loop {
             match self.exchange(host, now, gate, None, |member, owner| member.claim(owner)) {
                 Settled::Granted(call, kind) => {
-                    self.unclaimed.remove(&gate);
                     return Some((call, kind));
                 }
                 Settled::Handed => {}
@@ -277,14 +277,15 @@ impl Gates {
         if is_overdue || record.entries.iter().any(lies_stale) {
             self.report(host, now, gate);
         }
-        // By this worker's own clock: the record's starts anew whenever the worker speaks.
         if record
             .entry(owner.slot)
             .is_none_or(|mine| mine.granted == 0)
         {
-            self.unclaimed.remove(&gate);
             return false;
         }
+        // By this worker's own clock: the record's starts anew whenever the worker speaks. And since
+        // the first that it did not claim, even if that has passed on: where nobody is woken, grants
+        // would pass from worker to worker before any of them looks twice.
         let since = *self.unclaimed.entry(gate).or_insert(now);
         now.since(since) >= LOST
     }
