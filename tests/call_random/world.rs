@@ -2,11 +2,10 @@
 
 use std::rc::Rc;
 
-use weir::core::config::Config;
-
 use super::memhost::call::{Attempt, ms};
 use super::memhost::host::Random;
 use super::memhost::sim::{config, policy};
+use super::memhost::vm::Plugin;
 use super::memhost::{Ask, Reply, Sim, State};
 use super::ops::Op;
 
@@ -16,7 +15,7 @@ const MAX_WAIT_MS: u64 = 2000;
 const BASE_MS: u64 = 100;
 const TICK_MS: u64 = 4;
 
-fn settings() -> [Rc<Config>; 4] {
+fn settings() -> [Rc<Plugin>; 4] {
     [(2, 3), (1, 100), (4, 100), (3, 0)].map(|(cap, max_waiting)| {
         config(&policy(&format!(
             r#""max_concurrent_calls":{cap},"patience_header":"x-patience",
@@ -60,7 +59,7 @@ fn reply(which: usize) -> Reply {
 /// The world of one run.
 pub(crate) struct World {
     sim: Sim,
-    settings: [Rc<Config>; 4],
+    settings: [Rc<Plugin>; 4],
     /// Shared data refused calls, so some have no slot.
     was_dark: bool,
 }

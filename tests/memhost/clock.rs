@@ -9,6 +9,7 @@ use weir::core::call::{Action, StreamId};
 
 use super::call::Call;
 use super::sim::Sim;
+use super::vm::Vm;
 
 /// More steps than this without the clock moving are a livelock.
 const STEPS: usize = 10_000;
@@ -63,7 +64,7 @@ impl Sim {
             let woken = self.memory.woken(|vm| !self.seats[vm].is_blocked);
             if let Some(vm) = woken {
                 let seat = &mut self.seats[vm];
-                let actions = seat.worker.wake(&seat.host, self.now);
+                let actions = seat.wake(self.now);
                 self.act(actions);
             } else if let Some(id) = self.due_retry() {
                 self.calls[id].retry_at = None;
@@ -87,7 +88,7 @@ impl Sim {
 
     pub(crate) fn keep_pace(&mut self) {
         for seat in &mut self.seats {
-            if seat.worker.is_busy() {
+            if seat.is_busy() {
                 seat.next_tick = seat.next_tick.min(self.now + self.busy);
             }
         }
@@ -123,12 +124,8 @@ impl Sim {
 
     pub(crate) fn tick(&mut self, vm: usize) {
         let seat = &mut self.seats[vm];
-        let actions = seat.worker.tick(&seat.host, self.now);
-        let pace = if seat.worker.is_busy() {
-            self.busy
-        } else {
-            IDLE
-        };
+        let actions = seat.tick(self.now);
+        let pace = if seat.is_busy() { self.busy } else { IDLE };
         seat.next_tick = self.now + pace;
         self.act(actions);
         self.settle();

@@ -1,14 +1,13 @@
 //! Shared data, queues, metrics and log of one process, in memory.
 
-use std::cell::{RefCell, RefMut};
 use std::collections::{BTreeMap, VecDeque};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weir::port::{Expect, Host, HostError, Level, MetricKind, QueueId, Stored};
 
 /// What all VMs of a process share.
 #[derive(Clone, Default)]
-pub(crate) struct Memory(Rc<RefCell<State>>);
+pub(crate) struct Memory(Arc<Mutex<State>>);
 
 #[derive(Default)]
 pub(crate) struct State {
@@ -59,8 +58,8 @@ struct Queue {
 }
 
 impl Memory {
-    pub(crate) fn state(&self) -> RefMut<'_, State> {
-        self.0.borrow_mut()
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The host of one VM.

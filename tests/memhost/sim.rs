@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use weir::core::answer::Reply as Own;
 use weir::core::call::arrive::{Arrived, Request};
-use weir::core::call::{Action, StreamId, Worker};
+use weir::core::call::{Action, StreamId};
 use weir::core::config::Config;
 use weir::core::time::Time;
 
 use super::call::{Ask, Call, Received, State, edit, ms};
-use super::host::{MemHost, Memory};
+use super::host::Memory;
 use super::router::Route;
+use super::seat::Seat;
+use super::vm::{Plugin, Vm};
 
 /// One Envoy process with Weir in it.
 pub(crate) struct Sim {
@@ -39,18 +41,12 @@ pub(crate) struct Sim {
     next_connection: u64,
 }
 
-/// A worker thread.
-pub(crate) struct Seat {
-    pub(crate) worker: Worker,
-    pub(crate) host: MemHost,
-    pub(crate) config: Rc<Config>,
-    /// The thread is busy elsewhere: neither wake-ups nor ticks reach it.
-    pub(crate) is_blocked: bool,
-    pub(crate) next_tick: Time,
-}
-
-pub(crate) fn config(json: &str) -> Rc<Config> {
-    Rc::new(Config::parse(json.as_bytes()).expect("a valid configuration"))
+pub(crate) fn config(json: &str) -> Rc<Plugin> {
+    let config = Config::parse(json.as_bytes()).expect("a valid configuration");
+    Rc::new(Plugin {
+        json: json.to_owned(),
+        config: Rc::new(config),
+    })
 }
 
 /// One policy named `p` with these fields.
@@ -65,13 +61,7 @@ impl Sim {
         let memory = Memory::default();
         let config = config(json);
         let now = Time(1_000_000_000_000);
-        let seats = (0..workers).map(|vm| Seat {
-            worker: Worker::new(0xabc0 + vm as u64),
-            host: memory.host(vm),
-            config: Rc::clone(&config),
-            is_blocked: false,
-            next_tick: now,
-        });
+        let seats = (0..workers).map(|vm| Seat::new(&memory, vm, &config, now));
         let mut sim = Sim {
             seats: seats.collect(),
             memory,
@@ -101,11 +91,11 @@ impl Sim {
     }
 
     /// A configuration comes into force on a worker.
-    pub(crate) fn configure(&mut self, worker: usize, config: &Rc<Config>) {
+    pub(crate) fn configure(&mut self, worker: usize, config: &Rc<Plugin>) {
         let now = self.now;
         let seat = &mut self.seats[worker];
         seat.config = Rc::clone(config);
-        seat.worker.configure(&seat.host, now, config);
+        seat.configure(now, config);
         self.settle();
     }
 

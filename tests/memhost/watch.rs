@@ -5,6 +5,7 @@ use weir::core::wait::registry::{directory, read};
 
 use super::call::State;
 use super::sim::Sim;
+use super::vm::Vm;
 
 /// What the records say, summed over all gates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,7 +89,7 @@ impl Sim {
             assert_eq!(self.gauge(name).unwrap_or(0), 0, "{name}");
         }
         for seat in &self.seats {
-            assert!(!seat.worker.is_busy(), "something is still due");
+            assert!(!seat.is_busy(), "something is still due");
         }
         assert!(self.streams.is_empty());
     }
