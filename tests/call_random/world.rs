@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::memhost::call::{Attempt, ms};
-use super::memhost::host::Random;
+use super::memhost::memory::Random;
 use super::memhost::sim::{config, policy};
 use super::memhost::vm::Plugin;
 use super::memhost::{Ask, Reply, Sim, State};

@@ -9,7 +9,8 @@ use weir::core::call::read::Part;
 use weir::core::call::{Action, Headers, StreamId, Worker};
 use weir::core::time::Time;
 
-use super::host::{MemHost, Memory};
+use super::host::MemHost;
+use super::memory::Memory;
 use super::vm::{Plugin, Vm};
 
 /// A worker thread.

@@ -11,7 +11,7 @@ use weir::core::config::Config;
 use weir::core::time::Time;
 
 use super::call::{Ask, Call, Received, State, edit, ms};
-use super::host::Memory;
+use super::memory::Memory;
 use super::router::Route;
 use super::seat::Seat;
 use super::vm::{Plugin, Vm};

@@ -1,0 +1,201 @@
+//! Shared data, queues, metrics and log of one process, in memory, with Envoy's rules.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use weir::port::{HostError, Level, MetricKind, QueueId};
+
+use super::calls::Calls;
+
+/// A write number that makes a write succeed only on a key never written.
+pub(crate) const ONLY_NEW: u32 = u32::MAX;
+
+/// What all VMs of a process share.
+#[derive(Clone, Default)]
+pub(crate) struct Memory(Arc<Mutex<State>>);
+
+#[derive(Default)]
+pub(crate) struct State {
+    data: BTreeMap<String, (Vec<u8>, u32)>,
+    writes: u32,
+    /// How often shared data was read.
+    pub(crate) reads: u64,
+    queues: Vec<Queue>,
+    /// Roots that are no more: nobody is woken for them, and no sender hears of it.
+    ended: BTreeSet<Reader>,
+    pub(crate) counters: BTreeMap<String, u64>,
+    pub(crate) gauges: BTreeMap<String, u64>,
+    pub(crate) histograms: BTreeMap<String, Vec<u64>>,
+    pub(crate) lines: Vec<(Level, String)>,
+    pub(crate) faults: Faults,
+    pub(crate) random: Random,
+    pub(crate) calls: Calls,
+}
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Faults {
+    /// Shared data refuses every call.
+    pub(crate) no_data: bool,
+    /// Every k-th write is beaten by another; 0 is none.
+    pub(crate) conflict_every: u32,
+    /// Messages are taken and never arrive.
+    pub(crate) lost_wakes: bool,
+    sets: u32,
+}
+
+/// Where random numbers come from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Random {
+    /// Always the same one: 0 draws the least of every range, `u64::MAX` the most.
+    Always(u64),
+    /// SplitMix64 from this state.
+    Stream(u64),
+}
+
+impl Default for Random {
+    fn default() -> Random {
+        Random::Always(0)
+    }
+}
+
+impl Random {
+    pub(crate) fn draw(&mut self) -> u64 {
+        match self {
+            Random::Always(number) => *number,
+            Random::Stream(state) => {
+                *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+                let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+                let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+                z ^ (z >> 31)
+            }
+        }
+    }
+}
+
+struct Queue {
+    name: String,
+    reader: Reader,
+    messages: VecDeque<Vec<u8>>,
+}
+
+/// Whom a queue wakes: the root context of the VM that registered it last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Reader {
+    pub(crate) vm: usize,
+    pub(crate) root: u32,
+}
+
+impl Memory {
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A VM whose queue holds a message, the lowest first.
+    pub(crate) fn woken(&self, is_awake: impl Fn(usize) -> bool) -> Option<usize> {
+        let state = self.state();
+        let woken = state.woken().map(|(reader, _)| reader.vm);
+        woken.filter(|vm| is_awake(*vm)).min()
+    }
+
+    pub(crate) fn counter(&self, name: &str) -> u64 {
+        self.state().counters.get(name).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn gauge(&self, name: &str) -> Option<u64> {
+        self.state().gauges.get(name).copied()
+    }
+
+    pub(crate) fn histogram(&self, name: &str) -> Vec<u64> {
+        self.state()
+            .histograms
+            .get(name)
+            .cloned()
+            .unwrap_or_default()
+    }
+}
+
+impl State {
+    /// Readers whose queues hold messages.
+    pub(crate) fn woken(&self) -> impl Iterator<Item = (Reader, QueueId)> {
+        let wakes = |(_, queue): &(usize, &Queue)| {
+            !queue.messages.is_empty() && !self.ended.contains(&queue.reader)
+        };
+        let queues = self.queues.iter().enumerate().filter(wakes);
+        queues.map(|(id, queue)| (queue.reader, id as QueueId))
+    }
+
+    pub(crate) fn get(&mut self, key: &str) -> Result<Option<(Vec<u8>, u32)>, HostError> {
+        self.reads += 1;
+        match self.faults.no_data {
+            true => Err(HostError::Refused),
+            false => Ok(self.data.get(key).cloned()),
+        }
+    }
+
+    /// Writes if the key was never written, or last with the number `cas`; 0 always writes.
+    pub(crate) fn set(&mut self, key: &str, bytes: &[u8], cas: u32) -> Result<(), HostError> {
+        if self.faults.no_data {
+            return Err(HostError::Refused);
+        }
+        self.faults.sets += 1;
+        let every = self.faults.conflict_every;
+        if let Some((_, last)) = self.data.get(key) {
+            // Only a key that exists has another writer to lose against.
+            let is_beaten = every > 0 && self.faults.sets.is_multiple_of(every);
+            if is_beaten || (cas != 0 && cas != *last) {
+                return Err(HostError::Conflict);
+            }
+        }
+        self.writes += 1;
+        self.data
+            .insert(key.to_owned(), (bytes.to_vec(), self.writes));
+        Ok(())
+    }
+
+    /// A root context is no more.
+    pub(crate) fn end_root(&mut self, reader: Reader) {
+        self.ended.insert(reader);
+    }
+
+    /// The same name is always the same queue; who registers it last is woken.
+    pub(crate) fn register(&mut self, name: &str, reader: Reader) -> QueueId {
+        if let Some(at) = self.queues.iter().position(|q| q.name == name) {
+            self.queues[at].reader = reader;
+            return at as QueueId;
+        }
+        self.queues.push(Queue {
+            name: name.to_owned(),
+            reader,
+            messages: VecDeque::new(),
+        });
+        (self.queues.len() - 1) as QueueId
+    }
+
+    pub(crate) fn enqueue(&mut self, queue: QueueId, message: &[u8]) -> Result<(), HostError> {
+        let lost = self.faults.lost_wakes;
+        let queue = self.queues.get_mut(queue as usize).ok_or(HostError::Gone)?;
+        if !lost {
+            queue.messages.push_back(message.to_vec());
+        }
+        Ok(())
+    }
+
+    pub(crate) fn dequeue(&mut self, queue: QueueId) -> Result<Option<Vec<u8>>, HostError> {
+        let queue = self.queues.get_mut(queue as usize).ok_or(HostError::Gone)?;
+        Ok(queue.messages.pop_front())
+    }
+
+    pub(crate) fn metric(&mut self, kind: MetricKind, name: &str, value: u64) {
+        match kind {
+            MetricKind::Counter => *self.counters.entry(name.to_owned()).or_default() += value,
+            MetricKind::Gauge => {
+                self.gauges.insert(name.to_owned(), value);
+            }
+            MetricKind::Histogram => {
+                let values = self.histograms.entry(name.to_owned()).or_default();
+                values.push(value);
+            }
+        }
+    }
+}
