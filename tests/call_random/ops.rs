@@ -33,6 +33,8 @@ pub(crate) enum Op {
     Conflicts(u32),
     LoseWakes(bool),
     Dark(bool),
+    /// One in so many host calls fails, drawn from a seed; none if 0.
+    Fail(u64, u64),
 }
 
 pub(crate) fn calm() -> impl Strategy<Value = Op> {
@@ -89,6 +91,15 @@ pub(crate) fn dark() -> impl Strategy<Value = Op> {
         10 => rough(),
         2 => hedged(),
         1 => any::<bool>().prop_map(Op::Dark),
+    ]
+}
+
+/// And any host call may fail that may fail. A host of the core alone has none such.
+pub(crate) fn failing() -> impl Strategy<Value = Op> {
+    let fail = (prop_oneof![Just(0u64), 2u64..40], any::<u64>());
+    prop_oneof![
+        10 => dark(),
+        1 => fail.prop_map(|(one_in, seed)| Op::Fail(one_in, seed)),
     ]
 }
 

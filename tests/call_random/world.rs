@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::memhost::call::{Attempt, ms};
+use super::memhost::calls::Failing;
 use super::memhost::memory::Random;
 use super::memhost::sim::{config, policy};
 use super::memhost::vm::Plugin;
@@ -62,6 +63,8 @@ pub(crate) struct World {
     settings: [Rc<Plugin>; 4],
     /// Shared data refused calls, so some have no slot.
     was_dark: bool,
+    /// Host calls fail: of laws, only what the host itself sees to is left while they do.
+    fails: bool,
 }
 
 impl World {
@@ -82,6 +85,7 @@ impl World {
             sim,
             settings,
             was_dark: false,
+            fails: false,
         }
     }
 
@@ -202,6 +206,13 @@ impl World {
             }
             Op::Conflicts(every) => self.sim.memory.state().faults.conflict_every = every,
             Op::LoseWakes(lost) => self.sim.memory.state().faults.lost_wakes = lost,
+            Op::Fail(one_in, seed) => {
+                self.fails = true;
+                self.sim.memory.state().calls.failing = match one_in {
+                    0 => Failing::None,
+                    _ => Failing::OneIn(one_in, Random::Stream(seed)),
+                };
+            }
             Op::Dark(is_dark) => {
                 self.sim.memory.state().faults.no_data = is_dark;
                 self.was_dark |= is_dark;
@@ -211,6 +222,9 @@ impl World {
 
     /// What holds after every step, whatever goes wrong with wake-ups and writes.
     pub(crate) fn check_always(&mut self) {
+        if self.fails {
+            return;
+        }
         for (id, wait) in self.sim.holds.drain(..) {
             assert!(wait >= ms(BASE_MS), "L9: call {id} after {wait:?}");
         }
@@ -249,6 +263,7 @@ impl World {
     /// Everything works again, and what is still there is served, or goes.
     pub(crate) fn let_go(&mut self, serve: bool) {
         self.sim.memory.state().faults = Default::default();
+        self.sim.memory.state().calls.failing = Failing::None;
         self.sim.route = Default::default();
         for worker in 0..WORKERS {
             self.sim.seats[worker].is_blocked = false;
@@ -272,6 +287,12 @@ impl World {
                 break;
             }
             self.sim.run(ms(1000));
+        }
+        if self.fails {
+            // A call whose resume failed waits for its client.
+            while let Some(id) = self.pick(0, |_| true) {
+                self.sim.abort(id);
+            }
         }
         assert!(self.sim.calls.iter().all(|call| call.is_over), "L3");
         self.sim.check_empty();

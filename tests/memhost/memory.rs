@@ -27,6 +27,8 @@ pub(crate) struct State {
     pub(crate) gauges: BTreeMap<String, u64>,
     pub(crate) histograms: BTreeMap<String, Vec<u64>>,
     pub(crate) lines: Vec<(Level, String)>,
+    /// The operator wants to see every line.
+    pub(crate) is_tracing: bool,
     pub(crate) faults: Faults,
     pub(crate) random: Random,
     pub(crate) calls: Calls,

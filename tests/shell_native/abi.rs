@@ -76,6 +76,15 @@ extern "C" fn proxy_log(level: LogLevel, data: *const u8, size: usize) -> Status
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn proxy_get_log_level(level: *mut LogLevel) -> Status {
+    import(|host| {
+        // SAFETY: see above.
+        unsafe { *level = host.log_level() };
+        Status::Ok
+    })
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn proxy_set_tick_period_milliseconds(period: u32) -> Status {
     import(|host| host.tick_every(period))
 }
@@ -373,7 +382,6 @@ macro_rules! without_use {
 }
 
 without_use! {
-    proxy_get_log_level
     proxy_get_current_time_nanoseconds
     proxy_set_buffer_bytes
     proxy_set_header_map_pairs

@@ -324,6 +324,14 @@ impl Host {
         Status::Ok
     }
 
+    pub(crate) fn log_level(&mut self) -> LogLevel {
+        self.count("get_log_level");
+        match self.memory.state().is_tracing {
+            true => LogLevel::Trace,
+            false => LogLevel::Info,
+        }
+    }
+
     pub(crate) fn define_metric(&mut self, kind: MetricType, name: &str) -> u32 {
         self.count("define_metric");
         if self.metrics.iter().any(|(_, known)| known == name) {

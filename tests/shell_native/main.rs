@@ -24,6 +24,7 @@ mod callback;
 mod host;
 mod laws;
 mod memhost;
+mod random;
 mod seat;
 mod stream;
 mod vm;

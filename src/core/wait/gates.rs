@@ -103,6 +103,8 @@ impl Gates {
             Some(place) => place,
             None => {
                 create(host, Place::OVERFLOW, &Record::new(0, policy, setting)).ok()?;
+                // Neither to be made nor there: nothing to remember.
+                read(host, Place::OVERFLOW)?;
                 Place::OVERFLOW
             }
         };
