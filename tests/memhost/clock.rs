@@ -61,8 +61,7 @@ impl Sim {
     /// Delivers all wake-ups, with all that follows from them at this moment.
     pub(crate) fn settle(&mut self) {
         for _ in 0..STEPS {
-            let woken = self.memory.woken(|vm| !self.seats[vm].is_blocked);
-            if let Some(vm) = woken {
+            if let Some(vm) = self.woken() {
                 let seat = &mut self.seats[vm];
                 let actions = seat.wake(self.now);
                 self.act(actions);

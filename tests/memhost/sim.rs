@@ -1,6 +1,7 @@
 //! One process: its workers, its streams, and what a test may ask of them.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ pub(crate) struct Sim {
     pub(crate) now: Time,
     /// The tick while something is due.
     pub(crate) busy: Duration,
+    /// The number of the first seat's VM in the process.
+    first_vm: usize,
     pub(crate) seats: Vec<Seat>,
     pub(crate) calls: Vec<Call>,
     pub(crate) route: Route,
@@ -58,11 +61,19 @@ pub(crate) fn policy(fields: &str) -> String {
 impl Sim {
     /// Workers under one configuration, ticking every millisecond while something is due.
     pub(crate) fn new(workers: usize, json: &str) -> Sim {
-        let memory = Memory::default();
+        Sim::part_of(&Memory::default(), 0..workers, json)
+    }
+
+    /// Some workers of a process, by the numbers of their VMs.
+    pub(crate) fn part_of(memory: &Memory, vms: Range<usize>, json: &str) -> Sim {
+        let memory = memory.clone();
         let config = config(json);
         let now = Time(1_000_000_000_000);
-        let seats = (0..workers).map(|vm| Seat::new(&memory, vm, &config, now));
+        let first_vm = vms.start;
+        let workers = vms.len();
+        let seats = vms.map(|vm| Seat::new(&memory, vm, &config, now));
         let mut sim = Sim {
+            first_vm,
             seats: seats.collect(),
             memory,
             now,
@@ -105,6 +116,13 @@ impl Sim {
         for worker in 0..self.seats.len() {
             self.configure(worker, &config);
         }
+    }
+
+    /// A seat of this part of the process that runs and whose queue holds a message.
+    pub(crate) fn woken(&self) -> Option<usize> {
+        let seat = |vm: usize| self.seats.get(vm.checked_sub(self.first_vm)?);
+        let runs = |vm| seat(vm).is_some_and(|seat| !seat.is_blocked);
+        self.memory.woken(runs).map(|vm| vm - self.first_vm)
     }
 
     pub(crate) fn take_connection(&mut self) -> u64 {

@@ -42,11 +42,14 @@ impl Sim {
 
     /// Slots in use, by the test's own count.
     pub(crate) fn in_flight(&self) -> u64 {
-        let of = |call: &super::call::Call| {
-            let attempts = call.attempts.values().filter(|a| a.has_slot).count();
-            (attempts + usize::from(call.has_grant)) as u64
-        };
-        self.calls.iter().map(of).sum()
+        (0..self.calls.len()).map(|id| self.slots_of(id)).sum()
+    }
+
+    /// Slots a call uses, by the test's own count.
+    pub(crate) fn slots_of(&self, id: usize) -> u64 {
+        let call = &self.calls[id];
+        let attempts = call.attempts.values().filter(|a| a.has_slot).count();
+        (attempts + usize::from(call.has_grant)) as u64
     }
 
     /// Calls paused at the gate, by the test's own count.

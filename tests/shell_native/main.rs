@@ -24,6 +24,8 @@ mod callback;
 mod host;
 mod laws;
 mod memhost;
+mod process;
+mod race;
 mod random;
 mod seat;
 mod stream;
