@@ -77,6 +77,9 @@ unit: ## unit, property and simulation tests
 wasm32: ## the core on a 32-bit target, in Node
 	tools/wasm.sh cargo test --no-default-features --lib --test call_laws
 
+host-calls: ## host calls that a call makes, at once and queued
+	cargo test --test shell_native host_calls -- --nocapture
+
 # Linked without the plugin's slow link-time optimising, which these tests gain nothing from.
 interleave prove: export CARGO_PROFILE_RELEASE_LTO := off
 interleave prove: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 16
@@ -116,4 +119,4 @@ clean: ## remove what was built; what setup fetched stays in .tools
 	rm -rf dist out
 
 .PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium build run size \
-	test fmt fmt-check clippy wall imports unit wasm32 interleave prove envoy page-test demo readme-picture mutants clean
+	test fmt fmt-check clippy wall imports unit wasm32 host-calls interleave prove envoy page-test demo readme-picture mutants clean

@@ -144,7 +144,7 @@ fn l14_a_tick_looks_after_a_bounded_number_of_gates_and_all_have_their_turn() {
     let tick = |sim: &mut Sim| {
         let before = sim.memory.state().reads;
         let seat = &mut sim.seats[0];
-        seat.tick(sim.now);
+        seat.tick(sim.now, 0);
         sim.memory.state().reads - before
     };
     // Gauges, which read every gate, are set by the first of two ticks at one moment at most.

@@ -122,11 +122,13 @@ impl Sim {
     }
 
     pub(crate) fn tick(&mut self, vm: usize) {
+        for root in 0..self.seats[vm].roots() {
+            let actions = self.seats[vm].tick(self.now, root);
+            self.act(actions);
+        }
         let seat = &mut self.seats[vm];
-        let actions = seat.tick(self.now);
         let pace = if seat.is_busy() { self.busy } else { IDLE };
         seat.next_tick = self.now + pace;
-        self.act(actions);
         self.settle();
     }
 }

@@ -20,6 +20,14 @@ impl Memory {
     }
 }
 
+impl MemHost {
+    /// The oldest wake-up for this VM is delivered.
+    pub(crate) fn take_wake_up(&self) -> Option<QueueId> {
+        let wake_up = self.memory.state().take_wake_up(self.vm)?;
+        Some(wake_up.1)
+    }
+}
+
 impl Host for MemHost {
     fn random(&self) -> u64 {
         self.memory.state().random.draw()

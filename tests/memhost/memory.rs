@@ -21,6 +21,8 @@ pub(crate) struct State {
     /// How often shared data was read.
     pub(crate) reads: u64,
     queues: Vec<Queue>,
+    /// On their way to whom their queues woke when they were sent: one for each message.
+    wake_ups: VecDeque<(Reader, QueueId)>,
     /// Roots that are no more: nobody is woken for them, and no sender hears of it.
     ended: BTreeSet<Reader>,
     pub(crate) counters: BTreeMap<String, u64>,
@@ -93,10 +95,10 @@ impl Memory {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A VM whose queue holds a message, the lowest first.
+    /// A VM to which a wake-up is on its way, the lowest first.
     pub(crate) fn woken(&self, is_awake: impl Fn(usize) -> bool) -> Option<usize> {
         let state = self.state();
-        let woken = state.woken().map(|(reader, _)| reader.vm);
+        let woken = state.wake_ups.iter().map(|(reader, _)| reader.vm);
         woken.filter(|vm| is_awake(*vm)).min()
     }
 
@@ -118,13 +120,10 @@ impl Memory {
 }
 
 impl State {
-    /// Readers whose queues hold messages.
-    pub(crate) fn woken(&self) -> impl Iterator<Item = (Reader, QueueId)> {
-        let wakes = |(_, queue): &(usize, &Queue)| {
-            !queue.messages.is_empty() && !self.ended.contains(&queue.reader)
-        };
-        let queues = self.queues.iter().enumerate().filter(wakes);
-        queues.map(|(id, queue)| (queue.reader, id as QueueId))
+    /// The oldest wake-up for a VM is delivered. There may be no message left to it.
+    pub(crate) fn take_wake_up(&mut self, vm: usize) -> Option<(Reader, QueueId)> {
+        let at = self.wake_ups.iter().position(|(to, _)| to.vm == vm)?;
+        self.wake_ups.remove(at)
     }
 
     pub(crate) fn get(&mut self, key: &str) -> Result<Option<(Vec<u8>, u32)>, HostError> {
@@ -155,9 +154,10 @@ impl State {
         Ok(())
     }
 
-    /// A root context is no more.
+    /// A root context is no more, and wake-ups for it are lost without a word.
     pub(crate) fn end_root(&mut self, reader: Reader) {
         self.ended.insert(reader);
+        self.wake_ups.retain(|(to, _)| *to != reader);
     }
 
     /// The same name is always the same queue; who registers it last is woken.
@@ -176,9 +176,13 @@ impl State {
 
     pub(crate) fn enqueue(&mut self, queue: QueueId, message: &[u8]) -> Result<(), HostError> {
         let lost = self.faults.lost_wakes;
-        let queue = self.queues.get_mut(queue as usize).ok_or(HostError::Gone)?;
+        let id = queue;
+        let queue = self.queues.get_mut(id as usize).ok_or(HostError::Gone)?;
         if !lost {
             queue.messages.push_back(message.to_vec());
+            if !self.ended.contains(&queue.reader) {
+                self.wake_ups.push_back((queue.reader, id));
+            }
         }
         Ok(())
     }

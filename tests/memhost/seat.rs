@@ -108,12 +108,19 @@ impl Vm for Seat {
         self.worker.end_attempt(&self.host, now, stream);
     }
 
-    fn tick(&mut self, now: Time) -> Vec<Action> {
+    fn roots(&self) -> usize {
+        1
+    }
+
+    fn tick(&mut self, now: Time, _: usize) -> Vec<Action> {
         self.worker.tick(&self.host, now)
     }
 
     fn wake(&mut self, now: Time) -> Vec<Action> {
-        self.worker.wake(&self.host, now)
+        match self.host.take_wake_up() {
+            Some(_) => self.worker.wake(&self.host, now),
+            None => Vec::new(),
+        }
     }
 
     fn is_busy(&self) -> bool {

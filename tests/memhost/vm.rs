@@ -78,10 +78,13 @@ pub(crate) trait Vm {
     /// The attempt half's stream is over.
     fn end_attempt(&mut self, now: Time, stream: StreamId);
 
-    /// The VM's roots tick.
-    fn tick(&mut self, now: Time) -> Vec<Action>;
+    /// How many roots it has: each ticks on its own.
+    fn roots(&self) -> usize;
 
-    /// A message lies in the VM's queue.
+    /// A root ticks.
+    fn tick(&mut self, now: Time, root: usize) -> Vec<Action>;
+
+    /// The oldest wake-up on its way to this VM arrives.
     fn wake(&mut self, now: Time) -> Vec<Action>;
 
     /// It wants to tick often.

@@ -8,7 +8,7 @@ use weir::core::call::{Action, Headers};
 use weir::core::time::Time;
 
 use super::abi::exports;
-use super::host::{Root, Running, with};
+use super::host::{ATTEMPT, Root, Running, with};
 use super::stream::Stream;
 use super::vm::die;
 use crate::memhost::memory::Reader;
@@ -96,26 +96,15 @@ pub(crate) fn end_root(now: Time, root: u32) {
     });
 }
 
-/// Every root ticks.
-pub(crate) fn tick(now: Time) -> Vec<Action> {
-    let roots: Vec<u32> = with(|host| host.roots.keys().copied().collect());
-    let mut actions = Vec::new();
-    for root in roots {
-        enter(now, Running::Clockwork, root);
-        exports::proxy_on_tick(root);
-        actions.extend(leave());
-    }
-    actions
+pub(crate) fn tick(now: Time, root: u32) -> Vec<Action> {
+    enter(now, Running::Clockwork, root);
+    exports::proxy_on_tick(root);
+    leave()
 }
 
-/// The first of this VM's queues that holds a message is shown to the root that registered it.
+/// The oldest wake-up for this VM is delivered to the root that registered the queue.
 pub(crate) fn wake(now: Time) -> Vec<Action> {
-    let woken = with(|host| {
-        let state = host.memory.state();
-        let mut woken = state.woken();
-        woken.find(|(reader, _)| reader.vm == host.vm)
-    });
-    let Some((reader, queue)) = woken else {
+    let Some((reader, queue)) = with(|host| host.memory.state().take_wake_up(host.vm)) else {
         return Vec::new();
     };
     enter(now, Running::Clockwork, reader.root);
@@ -146,15 +135,13 @@ fn begin_stream(now: Time, begun: Begun) -> Verdict {
         stream.properties = [
             ("xds.cluster_name", begun.cluster),
             ("connection.id", begun.connection.to_le_bytes().to_vec()),
-            (
-                "upstream.request_attempt_count",
-                begun.attempt.to_le_bytes().to_vec(),
-            ),
+            (ATTEMPT, begun.attempt.to_le_bytes().to_vec()),
         ]
         .map(|(path, value)| (path.to_owned(), value))
         .into();
         let reference = begun.reference.map(|value| (REFERENCE.to_owned(), value));
         stream.left.extend(reference);
+        stream.is_complete = begun.is_whole;
         stream.request.open(begun.headers);
         host.streams.insert(id, stream);
     });
@@ -207,6 +194,7 @@ pub(crate) fn begin_attempt(now: Time, begun: Begun) -> Option<[u8; 16]> {
 
 /// The rest of a request goes by, as a body or as trailers.
 pub(crate) fn complete_request(now: Time, id: u32) {
+    with(|host| host.stream(id).is_complete = true);
     enter(now, Running::Stream, id);
     let verdict = match id.is_multiple_of(2) {
         true => exports::proxy_on_request_body(id, 1, true),
@@ -225,14 +213,23 @@ pub(crate) fn begin_answer(now: Time, id: u32, headers: Headers, is_whole: bool)
     let verdict = exports::proxy_on_response_headers(id, count, is_whole);
     leave_quietly();
     with(|host| {
-        let response = &mut host.stream(id).response;
+        let stream = host.stream(id);
         let is_paused = verdict == Verdict::Pause;
+        deny_hold_of_upload(stream, is_paused && is_whole);
+        let response = &mut stream.response;
         response.settle(is_paused);
         match is_paused {
             true => Next::Pause,
             false => Next::Pass(response.take_edits()),
         }
     })
+}
+
+/// Envoy dies of an answer that is held past its end while the request still goes out.
+fn deny_hold_of_upload(stream: &Stream, is_held_at_end: bool) {
+    if is_held_at_end && !stream.is_complete {
+        die("an answer is held past its end, and its request is not complete");
+    }
 }
 
 /// More of an answer; an end that brings nothing comes as trailers.
@@ -254,6 +251,7 @@ pub(crate) fn read_answer(now: Time, id: u32, kept: Vec<u8>, is_end: bool) -> Ne
         let stream = host.stream(id);
         stream.body = None;
         if verdict == Verdict::Pause {
+            deny_hold_of_upload(stream, is_end);
             return Next::Pause;
         }
         if is_paused {

@@ -21,12 +21,17 @@
 
 mod abi;
 mod callback;
+mod denied;
+mod failing;
 mod host;
+mod host_calls;
 mod laws;
 mod memhost;
+mod odd;
 mod process;
 mod race;
 mod random;
+mod roots;
 mod seat;
 mod stream;
 mod vm;

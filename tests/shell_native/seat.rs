@@ -183,8 +183,13 @@ impl Vm for Seat {
         self.run(move || callback::end(now, stream, false));
     }
 
-    fn tick(&mut self, now: Time) -> Vec<Action> {
-        self.run(move || callback::tick(now))
+    fn roots(&self) -> usize {
+        self.roots.len()
+    }
+
+    fn tick(&mut self, now: Time, root: usize) -> Vec<Action> {
+        let (_, root) = self.roots[root];
+        self.run(move || callback::tick(now, root))
     }
 
     fn wake(&mut self, now: Time) -> Vec<Action> {

@@ -17,6 +17,8 @@ pub(crate) struct Stream {
     pub(crate) left: BTreeMap<String, Vec<u8>>,
     pub(crate) request: Half,
     pub(crate) response: Half,
+    /// The request went out to its end.
+    pub(crate) is_complete: bool,
     /// The body that is kept back; readable in the callback that announces it.
     pub(crate) body: Option<Vec<u8>>,
     /// How much of it there was at the last callback.

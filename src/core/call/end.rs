@@ -22,7 +22,11 @@ impl Worker {
         self.drop_call(id, &call);
         let slots = call.attempts.values().filter(|attempt| attempt.has_slot);
         let slots = slots.count() + usize::from(std::mem::take(&mut call.has_grant));
-        if let Some(place) = call.place {
+        let has_place = matches!(call.stage, Stage::Waiting | Stage::Held(_));
+        // As a rule its last attempt gave the slot back, and there is nothing to tell.
+        if let Some(place) = call.place
+            && (slots > 0 || has_place)
+        {
             let line = self.gates.line_mut(place);
             for _ in 0..slots {
                 line.finish();
