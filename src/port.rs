@@ -43,6 +43,8 @@ pub enum HostError {
 /// How severe a log line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
+    /// Each grant: for tests and long nights.
+    Trace,
     /// For the curious.
     Info,
     /// Something that somebody should change.
@@ -102,6 +104,11 @@ pub trait Host {
 
     /// Adds to a counter, sets a gauge or records a value, by its full name.
     fn metric(&self, kind: MetricKind, name: &str, value: u64);
+
+    /// Whether lines of [`Level::Trace`] are wanted.
+    fn is_tracing(&self) -> bool {
+        false
+    }
 
     /// Writes a line to the log.
     fn log(&self, level: Level, line: &str);

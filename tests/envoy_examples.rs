@@ -115,6 +115,7 @@ fn facts<'a>(cluster: &'a str, path: &'a str) -> Facts<'a> {
         cluster: cluster.as_bytes(),
         host: b"gateway",
         path: path.as_bytes(),
+        headers: &[],
     }
 }
 

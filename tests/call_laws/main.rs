@@ -16,6 +16,7 @@ mod leave;
 #[path = "../memhost/mod.rs"]
 mod memhost;
 mod order;
+mod pace;
 mod refused;
 mod reload;
 mod stats;

@@ -96,7 +96,7 @@ fn gauges_and_histograms_have_their_stated_names() {
     let state = sim.memory.state();
     let gauges: BTreeSet<_> = state.gauges.keys().cloned().collect();
     let expected = full(
-        &["slots", "waiting", "held", "limit"],
+        &["slots", "waiting", "held", "limit", "rate_milli_per_s"],
         &["workers", "keys", "degraded"],
     );
     assert_eq!(gauges, expected);

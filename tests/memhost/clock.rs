@@ -87,7 +87,7 @@ impl Sim {
 
     pub(crate) fn keep_pace(&mut self) {
         for seat in &mut self.seats {
-            if seat.is_busy() {
+            if seat.is_busy(self.now + 2 * IDLE) {
                 seat.next_tick = seat.next_tick.min(self.now + self.busy);
             }
         }
@@ -127,7 +127,11 @@ impl Sim {
             self.act(actions);
         }
         let seat = &mut self.seats[vm];
-        let pace = if seat.is_busy() { self.busy } else { IDLE };
+        let pace = if seat.is_busy(self.now + 2 * IDLE) {
+            self.busy
+        } else {
+            IDLE
+        };
         seat.next_tick = self.now + pace;
         self.settle();
     }

@@ -123,7 +123,7 @@ impl Vm for Seat {
         }
     }
 
-    fn is_busy(&self) -> bool {
-        self.worker.is_busy()
+    fn is_busy(&self, next: Time) -> bool {
+        self.worker.is_busy(next)
     }
 }

@@ -87,6 +87,6 @@ pub(crate) trait Vm {
     /// The oldest wake-up on its way to this VM arrives.
     fn wake(&mut self, now: Time) -> Vec<Action>;
 
-    /// It wants to tick often.
-    fn is_busy(&self) -> bool;
+    /// It wants to tick often: something is due before `next`, its next idle tick.
+    fn is_busy(&self, next: Time) -> bool;
 }

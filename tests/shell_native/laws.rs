@@ -14,6 +14,8 @@ mod halves;
 mod leave;
 #[path = "../call_laws/order.rs"]
 mod order;
+#[path = "../call_laws/pace.rs"]
+mod pace;
 #[path = "../call_laws/refused.rs"]
 mod refused;
 #[path = "../call_laws/reload.rs"]
@@ -22,3 +24,13 @@ mod reload;
 mod stats;
 #[path = "../call_laws/uploads.rs"]
 mod uploads;
+
+#[test]
+fn no_law_is_left_out() {
+    let here = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/call_laws");
+    for file in std::fs::read_dir(here).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        let is_here = include_str!("laws.rs").contains(&format!("/call_laws/{name}\""));
+        assert!(is_here || name == "main.rs", "{name}");
+    }
+}

@@ -196,7 +196,7 @@ impl Vm for Seat {
         self.run(move || callback::wake(now))
     }
 
-    fn is_busy(&self) -> bool {
+    fn is_busy(&self, _: Time) -> bool {
         self.is_busy.get()
     }
 }

@@ -98,7 +98,7 @@ impl Worker {
         if std::mem::take(&mut call.has_grant)
             && let Some(place) = call.place
         {
-            self.gates.line_mut(place).finish();
+            self.gates.line_mut(place).return_grant();
             self.gates.report(host, now, place);
         }
     }

@@ -83,7 +83,7 @@ impl Worker {
         } else {
             self.stats.count(&call.policy_name, Count::Unplanned);
             if let Some(place) = call.place {
-                self.gates.line_mut(place).run();
+                self.gates.line_mut(place).run_unplanned();
                 self.gates.report(host, now, place);
             }
         }
@@ -97,6 +97,7 @@ impl Worker {
             stream,
             Attempt {
                 number: begin.number,
+                began: now,
                 has_slot,
                 request_complete: begin.request_complete,
                 deadline: left.map_or(Time::NEVER, |left| now + left),
@@ -214,7 +215,8 @@ impl Worker {
             && std::mem::take(&mut attempt.has_slot)
             && let Some(place) = call.place
         {
-            self.gates.line_mut(place).finish();
+            let held_for = now.since(attempt.began);
+            self.gates.line_mut(place).finish(held_for);
             self.gates.report(host, now, place);
         }
     }

@@ -9,7 +9,6 @@ use super::read::Body;
 use super::start::AT_ONCE;
 use super::state::{Call, Stage};
 use super::{Action, StreamId, Worker};
-use crate::core::answer::Refused;
 use crate::core::report::gauges;
 use crate::core::report::stats::{Avoided, Count, plugin_stat};
 use crate::core::time::Time;
@@ -45,6 +44,7 @@ impl Clock {
 impl Worker {
     /// A tick of one of the VM's roots.
     pub fn tick(&mut self, host: &impl Host, now: Time) -> Vec<Action> {
+        self.gates.make_due_grants(host, now);
         let mut actions = self.wake(host, now);
         let waiting = self.gates.take_waiting_places();
         let lost: BTreeSet<_> = waiting
@@ -83,9 +83,10 @@ impl Worker {
         }
     }
 
-    /// Whether the clock matters before the next idle tick.
-    pub fn is_busy(&self) -> bool {
-        !self.due.is_empty() || self.gates.is_behind()
+    /// Whether the clock matters before `next`, the next idle tick.
+    pub fn is_busy(&self, next: Time) -> bool {
+        let grants = self.gates.next_due().is_some_and(|due| due < next);
+        grants || !self.due.is_empty() || self.gates.is_behind()
     }
 
     fn call_due(&mut self, host: &impl Host, now: Time, id: CallId) -> Option<Action> {
@@ -135,11 +136,7 @@ impl Worker {
                     return None;
                 }
                 self.let_go(host, now, call);
-                let (reason, limit) = match by_stay {
-                    true => (Refused::WaitTooLong, "max_wait_ms"),
-                    false => (Refused::Deadline, call.deadline_field),
-                };
-                let reply = self.refuse(host, call, reason, Some(limit), None);
+                let reply = self.refuse_waiter(host, now, call, by_stay);
                 let gate = call.gate?;
                 Some(Action::Refuse { gate, reply })
             }

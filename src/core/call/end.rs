@@ -20,16 +20,18 @@ impl Worker {
     /// call.
     pub(super) fn bury(&mut self, host: &impl Host, now: Time, id: CallId, mut call: Box<Call>) {
         self.drop_call(id, &call);
-        let slots = call.attempts.values().filter(|attempt| attempt.has_slot);
-        let slots = slots.count() + usize::from(std::mem::take(&mut call.has_grant));
+        let has_slot = call.has_grant || call.attempts.values().any(|attempt| attempt.has_slot);
         let has_place = matches!(call.stage, Stage::Waiting | Stage::Held(_));
         // As a rule its last attempt gave the slot back, and there is nothing to tell.
         if let Some(place) = call.place
-            && (slots > 0 || has_place)
+            && (has_slot || has_place)
         {
             let line = self.gates.line_mut(place);
-            for _ in 0..slots {
-                line.finish();
+            for attempt in call.attempts.values().filter(|attempt| attempt.has_slot) {
+                line.finish(now.since(attempt.began));
+            }
+            if std::mem::take(&mut call.has_grant) {
+                line.return_grant();
             }
             leave_line(line, &call);
             self.gates.report(host, now, place);

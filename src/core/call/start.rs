@@ -59,7 +59,7 @@ impl Worker {
     ) -> Option<Action> {
         let Some(mut call) = self.lift(id) else {
             // Nobody waits under this number: the slot goes back.
-            self.gates.line_mut(place).finish();
+            self.gates.line_mut(place).return_grant();
             self.gates.report(host, now, place);
             return None;
         };

@@ -113,6 +113,7 @@ pub struct Undo {
 #[derive(Debug)]
 pub(super) struct Attempt {
     pub(super) number: u32,
+    pub(super) began: Time,
     /// It has a slot that it has not given back.
     pub(super) has_slot: bool,
     /// The request went out to its end.

@@ -1,6 +1,7 @@
 //! Which policy a call falls under, and which gate of that policy.
 
 use super::Config;
+use super::credential::{credential, credential_in, value};
 use super::host::Host;
 use super::pattern::PathPrefix;
 use super::policy::{KeyPart, Matcher, Policy};
@@ -14,6 +15,8 @@ pub struct Facts<'a> {
     pub host: &'a [u8],
     /// `:path`, query and all.
     pub path: &'a [u8],
+    /// All headers, names in lower case.
+    pub headers: &'a [(Vec<u8>, Vec<u8>)],
 }
 
 impl Config {
@@ -64,6 +67,15 @@ impl Policy {
                 KeyPart::Cluster => put(&mut key, b'c', facts.cluster),
                 KeyPart::Host => put(&mut key, b'h', &Host::of(facts.host).bytes()),
                 KeyPart::PathPrefix => put(&mut key, b'p', path_prefix.as_bytes()),
+                KeyPart::Credential => put(&mut key, b'a', credential(facts.headers)),
+                KeyPart::CredentialIn(name) => {
+                    put(&mut key, b'k', name.as_str().as_bytes());
+                    put(&mut key, b'v', credential_in(facts.headers, name));
+                }
+                KeyPart::Header(name) => {
+                    put(&mut key, b'x', name.as_str().as_bytes());
+                    put(&mut key, b'v', value(facts.headers, name.as_str()));
+                }
             }
         }
         key
@@ -99,6 +111,7 @@ mod tests {
             cluster: cluster.as_bytes(),
             host: host.as_bytes(),
             path: path.as_bytes(),
+            headers: &[],
         }
     }
 

@@ -6,7 +6,7 @@
 use super::apply::{Change, Event, Fenced, apply};
 use super::codec::DecodeError;
 use super::owner::Owner;
-use super::record::{Record, Standing};
+use super::record::{Record, Statement};
 use crate::core::time::Time;
 
 /// How often an event tries to write before it gives up. A conflict means that another worker got
@@ -17,7 +17,7 @@ pub const TRIES: u32 = 64;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Exchange {
     owner: Owner,
-    mine: Standing,
+    mine: Statement,
     event: Event,
     tries: u32,
     stage: Stage,
@@ -83,11 +83,11 @@ impl From<DecodeError> for ExchangeError {
 }
 
 impl Exchange {
-    /// Sends `event` of `owner`, whose own count before the event is `mine`.
-    pub fn new(owner: Owner, mine: Standing, event: Event) -> Exchange {
+    /// Sends `event` of `owner`, who before the event states `mine`.
+    pub fn new(owner: Owner, mine: impl Into<Statement>, event: Event) -> Exchange {
         Exchange {
             owner,
-            mine,
+            mine: mine.into(),
             event,
             tries: 0,
             stage: Stage::Read,

@@ -25,6 +25,7 @@ struct Sums {
     waiting: u64,
     held: u64,
     limit: u64,
+    rate_milli_per_s: u64,
 }
 
 /// Sets all gauges, unless another VM did so just now. `policies` names the policies by the hash
@@ -43,6 +44,10 @@ pub fn refresh(host: &impl Host, now: Time, policies: &BTreeMap<u64, Rc<str>>) {
         sum.waiting += record.waiting();
         sum.held += record.held();
         sum.limit = u64::from(record.setting.cap);
+        let pace = &record.setting.pace;
+        if !pace.is_unbound() {
+            sum.rate_milli_per_s += record.bucket.rate(pace, now) / 1_000_000;
+        }
     }
     for (id, sum) in sums {
         let Some(policy) = policies.get(&id) else {
@@ -53,6 +58,7 @@ pub fn refresh(host: &impl Host, now: Time, policies: &BTreeMap<u64, Rc<str>>) {
             ("waiting", sum.waiting),
             ("held", sum.held),
             ("limit", sum.limit),
+            ("rate_milli_per_s", sum.rate_milli_per_s),
         ] {
             host.metric(MetricKind::Gauge, &policy_stat(policy, name), value);
         }

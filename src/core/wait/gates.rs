@@ -8,12 +8,13 @@ use super::line::{CallId, Kind, Line};
 use super::member::{Member, Settled};
 use super::post::Post;
 use super::registry::{create, find, read};
+use super::timetable::Timetable;
 use crate::core::gate::exchange::{Exchange, ExchangeError, Want};
 use crate::core::gate::grant::STALE;
 use crate::core::gate::table::Place;
-use crate::core::gate::{Entry, Key, Owner, Record, Setting};
+use crate::core::gate::{Arrival, Entry, Key, Owner, Record, Refuse, Setting, Why};
 use crate::core::time::Time;
-use crate::port::{Expect, Host, Stored};
+use crate::port::{Expect, Host, Level, Stored};
 
 /// How long a grant may lie before a tick takes it although no wake-up came: wake-ups take well under
 /// a millisecond, so this one is lost.
@@ -36,21 +37,6 @@ pub struct Trouble {
     pub config_flaps: u64,
 }
 
-/// A new call, as the gate needs to know it.
-#[derive(Clone, Copy, Debug)]
-pub struct Arrival {
-    /// The call.
-    pub call: CallId,
-    /// Its order.
-    pub key: Key,
-    /// It would rather be refused than wait.
-    pub no_wait: bool,
-    /// The limits of its configuration.
-    pub setting: Setting,
-    /// Its downstream connection.
-    pub connection: u64,
-}
-
 /// This worker's gates.
 #[derive(Debug, Default)]
 pub struct Gates {
@@ -58,6 +44,7 @@ pub struct Gates {
     places: BTreeMap<u128, Place>,
     members: BTreeMap<Place, Member>,
     trouble: Trouble,
+    timetable: Timetable,
     /// Since when a grant was seen to lie unclaimed.
     unclaimed: BTreeMap<Place, Time>,
     /// The gate that was looked after last.
@@ -71,6 +58,7 @@ impl Gates {
     pub fn place(
         &mut self,
         host: &impl Host,
+        now: Time,
         identity: u128,
         policy: u64,
         setting: Setting,
@@ -79,12 +67,13 @@ impl Gates {
         if let Some(place) = self.places.get(&identity) {
             return Some(*place);
         }
-        let place = match find(host, identity, policy, setting, max_keys).ok()? {
+        let fresh = Record::new(identity, policy, setting, now);
+        let place = match find(host, &fresh, max_keys).ok()? {
             Some(place) => place,
             None => {
                 // The key is not remembered: such keys are without number.
                 self.trouble.overflow += 1;
-                return self.overflow(host, policy, setting);
+                return self.overflow(host, now, policy, setting);
             }
         };
         self.places.insert(identity, place);
@@ -94,15 +83,26 @@ impl Gates {
 
     /// The gate that a policy's keys share when there are too many. Each policy has its own, beyond
     /// the bound on keys, since a gate has one cap; only a table without room makes policies share.
-    fn overflow(&mut self, host: &impl Host, policy: u64, setting: Setting) -> Option<Place> {
+    fn overflow(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        policy: u64,
+        setting: Setting,
+    ) -> Option<Place> {
         let identity = u128::from(policy);
         if let Some(place) = self.places.get(&identity) {
             return Some(*place);
         }
-        let place = match find(host, identity, policy, setting, u16::MAX).ok()? {
+        let fresh = Record::new(identity, policy, setting, now);
+        let place = match find(host, &fresh, u16::MAX).ok()? {
             Some(place) => place,
             None => {
-                create(host, Place::OVERFLOW, &Record::new(0, policy, setting)).ok()?;
+                let shared = Record {
+                    identity: 0,
+                    ..fresh
+                };
+                create(host, Place::OVERFLOW, &shared).ok()?;
                 // Neither to be made nor there: nothing to remember.
                 read(host, Place::OVERFLOW)?;
                 Place::OVERFLOW
@@ -119,26 +119,28 @@ impl Gates {
         host: &impl Host,
         now: Time,
         place: Place,
+        call: CallId,
         arrival: Arrival,
     ) -> Settled {
-        let Arrival {
-            call,
-            key,
-            no_wait,
-            setting,
-            connection,
-        } = arrival;
-        let settled = self.exchange(host, now, place, Some((key, call)), |member, owner| {
-            Some(member.arrive(owner, key, no_wait, setting, connection))
+        let settled = self.exchange(host, now, place, Some(call), |member, owner| {
+            Some(member.arrive(owner, arrival))
         });
-        if settled == Settled::Failed(ExchangeError::Conflicts) && no_wait {
-            return Settled::NoWait;
-        }
         if settled == Settled::Failed(ExchangeError::Conflicts) {
+            if arrival.no_wait {
+                return Settled::Refused(Refuse {
+                    why: Why::NoWait { for_slot: true },
+                    position: 1,
+                    expected: None,
+                });
+            }
             // It waits here, and the next report says so.
             self.is_behind = true;
-            self.line_mut(place).wait(key, call, Kind::Fresh);
-            return Settled::Waits;
+            let arrived = arrival.arrived;
+            let line = self.line_mut(place);
+            let rank = line.last().map_or(arrived, |last| last.rank);
+            let key = Key { rank, arrived };
+            line.wait(key, call, Kind::Fresh);
+            return Settled::Waits(key);
         }
         settled
     }
@@ -173,10 +175,29 @@ impl Gates {
     }
 
     /// Puts a new configuration's limits in force.
-    pub fn configure(&mut self, host: &impl Host, now: Time, place: Place, setting: Setting) {
+    pub fn configure(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        place: Place,
+        setting: Setting,
+        seen: u64,
+    ) {
         self.exchange(host, now, place, None, |member, owner| {
-            Some(member.configure(owner, setting))
+            Some(member.configure(owner, setting, seen))
         });
+    }
+
+    /// Makes the grants whose time has come.
+    pub fn make_due_grants(&mut self, host: &impl Host, now: Time) {
+        for place in self.timetable.take_due(now) {
+            self.report(host, now, place);
+        }
+    }
+
+    /// When the pace of any gate lets the next waiter start.
+    pub fn next_due(&self) -> Option<Time> {
+        self.timetable.next()
     }
 
     /// This worker's calls in a gate, to be changed; follow it with [`Gates::report`].
@@ -236,7 +257,9 @@ impl Gates {
         let lies_stale = |entry: &Entry| {
             entry.granted > 0 && entry.granted_at + STALE <= now && entry.owner.slot != owner.slot
         };
-        if record.entries.iter().any(lies_stale) {
+        // Usually nothing: whoever left less than is due has seen to it.
+        let is_overdue = record.uncovered() > 0 && record.is_free(now);
+        if is_overdue || record.entries.iter().any(lies_stale) {
             self.report(host, now, place);
         }
         // By this worker's own clock: the record's starts anew whenever the worker speaks.
@@ -302,7 +325,7 @@ impl Gates {
         host: &impl Host,
         now: Time,
         place: Place,
-        arriving: Option<(Key, CallId)>,
+        arriving: Option<CallId>,
         start: impl Fn(&Member, Owner) -> Option<Exchange>,
     ) -> Settled {
         let mut settled = Settled::Failed(ExchangeError::Unusable);
@@ -354,6 +377,8 @@ impl Gates {
                     match result {
                         Ok(change) => {
                             self.trouble.config_flaps += u64::from(change.setting_changed);
+                            self.timetable.set(place, change.next_at);
+                            trace(host, now, place, change.granted);
                         }
                         Err(ExchangeError::Conflicts) => self.trouble.cas_exhausted += 1,
                         Err(ExchangeError::Fenced | ExchangeError::Unusable) => {}
@@ -362,5 +387,16 @@ impl Gates {
                 }
             }
         }
+    }
+}
+
+/// Says in the trace that starts were granted.
+fn trace(host: &impl Host, now: Time, place: Place, granted: u32) {
+    if granted > 0 && host.is_tracing() {
+        let (gate, at_ns) = (place.name(), now.0);
+        host.log(
+            Level::Trace,
+            &format!(r#"{{"weir":"grant","gate":"{gate}","at_ns":{at_ns},"starts":{granted}}}"#),
+        );
     }
 }

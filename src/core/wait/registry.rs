@@ -1,8 +1,8 @@
 //! Where the gates are: finding the one of a key, or making it, and listing them all.
 
+use crate::core::gate::Record;
 use crate::core::gate::exchange::TRIES;
 use crate::core::gate::table::{Directory, Place};
-use crate::core::gate::{Record, Setting};
 use crate::port::{Expect, Host, HostError, Stored};
 
 /// The record of a gate, if it can be read.
@@ -21,27 +21,26 @@ pub fn directory(host: &impl Host) -> Directory {
     }
 }
 
-/// The place of a key, made if it is new. `None` if there is no room for it.
+/// The place of the key that `fresh` is a new record of, made if it is new. `None` if there is no
+/// room for it.
 pub(super) fn find(
     host: &impl Host,
-    identity: u128,
-    policy: u64,
-    setting: Setting,
+    fresh: &Record,
     max_keys: u16,
 ) -> Result<Option<Place>, HostError> {
     let mut has_room = None;
-    for place in Place::probes(identity) {
+    for place in Place::probes(fresh.identity) {
         let mut stored = host.shared_get(&place.name())?;
         if stored == Stored::Absent {
             let room = *has_room.get_or_insert_with(|| directory(host).len() < u32::from(max_keys));
             if !room {
                 return Ok(None);
             }
-            create(host, place, &Record::new(identity, policy, setting))?;
+            create(host, place, fresh)?;
             stored = host.shared_get(&place.name())?;
         }
         if let Stored::Present { bytes, .. } = stored
-            && Record::decode(&bytes).is_ok_and(|record| record.identity == identity)
+            && Record::decode(&bytes).is_ok_and(|record| record.identity == fresh.identity)
         {
             return Ok(Some(place));
         }
