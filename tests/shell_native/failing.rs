@@ -26,7 +26,7 @@ const CAN_FAIL: [&str; 12] = [
 fn tried() -> u64 {
     match std::env::var_os("WEIR_PROVE") {
         Some(_) => 500,
-        None => 10,
+        None => 6,
     }
 }
 
@@ -134,4 +134,24 @@ fn l14_l4_each_host_call_may_fail_for_good() {
         assert!(failed > Some(0), "{name}");
         end(&mut sim);
     }
+}
+
+#[test]
+fn l16_a_gate_that_could_not_be_made_is_made_when_it_can_be() {
+    let mut sim = Sim::policy(1, r#""max_concurrent_calls":1"#);
+    let warm = sim.arrive(Ask::on(0).cluster("a"));
+    sim.answer(warm, Reply::ok());
+    // Nothing is there, and nothing can be written.
+    sim.memory.state().faults.no_data = true;
+    let free = sim.arrive(Ask::on(0).cluster("b"));
+    assert_eq!(sim.state(free), State::Running(1), "fails open");
+    sim.memory.state().faults.no_data = false;
+    sim.answer(free, Reply::ok());
+    let calls = [0, 1].map(|_| sim.arrive(Ask::on(0).cluster("b")));
+    let states = calls.map(|id| sim.state(id));
+    assert_eq!(states, [State::Running(1), State::Waiting]);
+    for id in calls {
+        sim.answer(id, Reply::ok());
+    }
+    sim.check_empty();
 }
