@@ -69,8 +69,14 @@ pub type QueueId = u32;
 
 /// What the host of a VM offers.
 pub trait Host {
-    /// Random bits.
+    /// Random bits, good enough for jitter.
     fn random(&self) -> u64;
+
+    /// Random bytes that nobody can guess.
+    ///
+    /// # Errors
+    /// [`HostError::Refused`] if the host has none.
+    fn entropy(&self) -> Result<[u8; 16], HostError>;
 
     /// Reads from the data that all VMs of the process share.
     ///

@@ -40,7 +40,14 @@ pub(super) struct Envoy {
 impl Host for Envoy {
     fn random(&self) -> u64 {
         // Jitter alone suffers from a host that has none, and the clock still tells VMs apart.
-        wasi::random().unwrap_or_else(|| wasi::now().0.wrapping_mul(SPREAD))
+        match wasi::entropy() {
+            Some(bits) => u64::from_le_bytes(bits),
+            None => wasi::now().0.wrapping_mul(SPREAD),
+        }
+    }
+
+    fn entropy(&self) -> Result<[u8; 16], HostError> {
+        wasi::entropy().ok_or(HostError::Refused)
     }
 
     fn shared_get(&self, key: &str) -> Result<Stored, HostError> {

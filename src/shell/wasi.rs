@@ -20,10 +20,10 @@ pub(super) fn now() -> Time {
     if error == 0 { Time(nanos) } else { Time(0) }
 }
 
-/// Random bits; none if the host has none to give.
-pub(super) fn random() -> Option<u64> {
-    let mut bits = 0_u64;
-    // SAFETY: the call writes no more than the eight bytes of `bits`, and any bytes are a number.
-    let error = unsafe { random_get((&raw mut bits).cast(), size_of::<u64>()) };
-    (error == 0).then_some(bits)
+/// Random bytes; none if the host has none to give.
+pub(super) fn entropy<const N: usize>() -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    // SAFETY: the call writes no more than the `N` bytes of `bytes`.
+    let error = unsafe { random_get(bytes.as_mut_ptr(), N) };
+    (error == 0).then_some(bytes)
 }

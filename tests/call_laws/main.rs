@@ -9,9 +9,12 @@
 
 mod bounds;
 mod cap;
+mod death;
 mod degraded;
 mod delay;
+mod evict;
 mod halves;
+mod keys;
 mod leave;
 #[path = "../memhost/mod.rs"]
 mod memhost;
@@ -19,5 +22,6 @@ mod order;
 mod pace;
 mod refused;
 mod reload;
+mod shadow;
 mod stats;
 mod uploads;

@@ -47,6 +47,8 @@ const PLUGIN_COUNTERS: &[&str] = &[
     "cas_exhausted",
     "overflow",
     "config_flaps",
+    "reaped",
+    "reaped_alive",
     "log_dropped",
     "avoided.request_incomplete",
     "avoided.body_over_cap",

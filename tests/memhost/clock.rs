@@ -20,7 +20,16 @@ const IDLE: Duration = Duration::from_millis(200);
 impl Sim {
     /// Carries out what a worker's callback decided.
     pub(crate) fn act(&mut self, actions: Vec<Action>) {
+        // One that died over a callback does nothing more.
+        self.lose_calls_of_the_dead();
         for action in actions {
+            let stream = match &action {
+                Action::Start { gate } | Action::Refuse { gate, .. } => gate,
+                Action::Answer { attempt, .. } => attempt,
+            };
+            if self.lost.contains(stream) {
+                continue;
+            }
             match action {
                 Action::Start { gate } => {
                     let id = self.paused_gate(gate, "started");
@@ -61,9 +70,9 @@ impl Sim {
     /// Delivers all wake-ups, with all that follows from them at this moment.
     pub(crate) fn settle(&mut self) {
         for _ in 0..STEPS {
+            self.lose_calls_of_the_dead();
             if let Some(vm) = self.woken() {
-                let seat = &mut self.seats[vm];
-                let actions = seat.wake(self.now);
+                let actions = self.seats[vm].wake(self.now);
                 self.act(actions);
             } else if let Some(id) = self.due_retry() {
                 self.calls[id].retry_at = None;
@@ -82,7 +91,11 @@ impl Sim {
     }
 
     pub(crate) fn runs(&self, call: &Call) -> bool {
-        !self.seats[call.worker].is_blocked
+        self.gets_to_run(call.worker)
+    }
+
+    pub(crate) fn gets_to_run(&self, vm: usize) -> bool {
+        !self.seats[vm].is_blocked && !self.is_dead(vm)
     }
 
     pub(crate) fn keep_pace(&mut self) {
@@ -97,8 +110,8 @@ impl Sim {
     pub(crate) fn run(&mut self, span: Duration) {
         let end = self.now + span;
         loop {
-            let ticks = self.seats.iter().filter(|seat| !seat.is_blocked);
-            let ticks = ticks.map(|seat| seat.next_tick);
+            let awake = (0..self.seats.len()).filter(|vm| self.gets_to_run(*vm));
+            let ticks = awake.map(|vm| self.seats[vm].next_tick);
             let calls = self.calls.iter().filter(|call| self.runs(call));
             let retries = calls.filter_map(|call| call.retry_at);
             let next = ticks.chain(retries).min();
@@ -107,7 +120,7 @@ impl Sim {
             };
             self.now = next.max(self.now);
             for vm in 0..self.seats.len() {
-                if !self.seats[vm].is_blocked && self.seats[vm].next_tick <= self.now {
+                if self.gets_to_run(vm) && self.seats[vm].next_tick <= self.now {
                     self.tick(vm);
                 }
             }
@@ -127,10 +140,9 @@ impl Sim {
             self.act(actions);
         }
         let seat = &mut self.seats[vm];
-        let pace = if seat.is_busy(self.now + 2 * IDLE) {
-            self.busy
-        } else {
-            IDLE
+        let pace = match seat.is_busy(self.now + 2 * IDLE) {
+            true => self.busy,
+            false => IDLE,
         };
         seat.next_tick = self.now + pace;
         self.settle();

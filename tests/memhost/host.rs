@@ -2,7 +2,9 @@
 
 use weir::port::{Expect, Host, HostError, Level, MetricKind, QueueId, Stored};
 
-use super::memory::{Memory, ONLY_NEW, Reader};
+use std::sync::MutexGuard;
+
+use super::memory::{Memory, ONLY_NEW, Reader, State};
 
 /// One VM's view of [`Memory`].
 pub(crate) struct MemHost {
@@ -21,6 +23,12 @@ impl Memory {
 }
 
 impl MemHost {
+    /// The VM calls its host; `None` if it is dead, or dies of this.
+    fn call(&self) -> Option<MutexGuard<'_, State>> {
+        let mut state = self.memory.state();
+        state.lives(self.vm).then_some(state)
+    }
+
     /// The oldest wake-up for this VM is delivered.
     pub(crate) fn take_wake_up(&self) -> Option<QueueId> {
         let wake_up = self.memory.state().take_wake_up(self.vm)?;
@@ -33,8 +41,12 @@ impl Host for MemHost {
         self.memory.state().random.draw()
     }
 
+    fn entropy(&self) -> Result<[u8; 16], HostError> {
+        Ok((u128::from(self.random()) << 64 | u128::from(self.random())).to_le_bytes())
+    }
+
     fn shared_get(&self, key: &str) -> Result<Stored, HostError> {
-        let stored = self.memory.state().get(key)?;
+        let stored = self.call().ok_or(HostError::Refused)?.get(key)?;
         Ok(match stored {
             Some((bytes, cas)) => Stored::Present { bytes, cas },
             None => Stored::Absent,
@@ -46,7 +58,7 @@ impl Host for MemHost {
             Expect::New => ONLY_NEW,
             Expect::Same(cas) => cas,
         };
-        self.memory.state().set(key, bytes, cas)
+        self.call().ok_or(HostError::Refused)?.set(key, bytes, cas)
     }
 
     fn queue_register(&self, name: &str) -> Result<QueueId, HostError> {
@@ -54,22 +66,32 @@ impl Host for MemHost {
             vm: self.vm,
             root: 0,
         };
-        Ok(self.memory.state().register(name, reader))
+        let mut state = self.call().ok_or(HostError::Refused)?;
+        Ok(state.register(name, reader))
     }
 
     fn queue_send(&self, queue: QueueId, message: &[u8]) -> Result<(), HostError> {
-        self.memory.state().enqueue(queue, message)
+        let mut state = self.call().ok_or(HostError::Refused)?;
+        state.enqueue(queue, message)
     }
 
     fn queue_take(&self, queue: QueueId) -> Result<Option<Vec<u8>>, HostError> {
-        self.memory.state().dequeue(queue)
+        self.call().ok_or(HostError::Refused)?.dequeue(queue)
     }
 
     fn metric(&self, kind: MetricKind, name: &str, value: u64) {
-        self.memory.state().metric(kind, name, value);
+        if let Some(mut state) = self.call() {
+            state.metric(kind, name, value);
+        }
+    }
+
+    fn is_tracing(&self) -> bool {
+        self.memory.state().is_tracing
     }
 
     fn log(&self, level: Level, line: &str) {
-        self.memory.state().lines.push((level, line.to_owned()));
+        if let Some(mut state) = self.call() {
+            state.log(level, line.to_owned());
+        }
     }
 }

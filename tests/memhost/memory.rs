@@ -16,7 +16,7 @@ pub(crate) struct Memory(Arc<Mutex<State>>);
 
 #[derive(Default)]
 pub(crate) struct State {
-    data: BTreeMap<String, (Vec<u8>, u32)>,
+    pub(crate) data: BTreeMap<String, (Vec<u8>, u32)>,
     writes: u32,
     /// How often shared data was read.
     pub(crate) reads: u64,
@@ -32,6 +32,12 @@ pub(crate) struct State {
     /// The operator wants to see every line.
     pub(crate) is_tracing: bool,
     pub(crate) faults: Faults,
+    /// VMs whose host calls do nothing any more.
+    pub(crate) dead: BTreeSet<usize>,
+    /// A VM, and how many host calls it makes before it dies.
+    pub(crate) fuse: Option<(usize, u64)>,
+    /// Histograms and log lines are not kept.
+    pub(crate) is_quiet: bool,
     pub(crate) random: Random,
     pub(crate) calls: Calls,
 }
@@ -43,6 +49,8 @@ pub(crate) struct Faults {
     pub(crate) no_data: bool,
     /// Every k-th write is beaten by another; 0 is none.
     pub(crate) conflict_every: u32,
+    /// One write in so many is beaten, without a rhythm; 0 is none.
+    pub(crate) conflict_one_in: u64,
     /// Messages are taken and never arrive.
     pub(crate) lost_wakes: bool,
     sets: u32,
@@ -69,9 +77,7 @@ impl Random {
             Random::Always(number) => *number,
             Random::Stream(state) => {
                 *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-                let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-                let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-                z ^ (z >> 31)
+                mixed(*state)
             }
         }
     }
@@ -97,9 +103,41 @@ impl Memory {
 
     /// A VM to which a wake-up is on its way, the lowest first.
     pub(crate) fn woken(&self, is_awake: impl Fn(usize) -> bool) -> Option<usize> {
+        let woken: BTreeSet<usize> = {
+            let state = self.state();
+            state.wake_ups.iter().map(|(to, _)| to.vm).collect()
+        };
+        woken.into_iter().find(|vm| is_awake(*vm))
+    }
+
+    /// The VMs that were sent a message since the last look. For those who deliver by what lies in
+    /// the queues.
+    pub(crate) fn take_sent(&self) -> BTreeSet<usize> {
+        let mut state = self.state();
+        let sent = state.wake_ups.drain(..).map(|(to, _)| to.vm);
+        sent.collect()
+    }
+
+    /// Whether a message lies in a queue that this VM reads.
+    pub(crate) fn has_message(&self, vm: usize) -> bool {
         let state = self.state();
-        let woken = state.wake_ups.iter().map(|(reader, _)| reader.vm);
-        woken.filter(|vm| is_awake(*vm)).min()
+        let mut queues = state.queues.iter();
+        queues.any(|q| q.reader.vm == vm && !q.messages.is_empty())
+    }
+
+    /// The VM that reads the queue of this name.
+    pub(crate) fn reader(&self, name: &str) -> Option<usize> {
+        let state = self.state();
+        let queue = state.queues.iter().find(|q| q.name == name);
+        queue.map(|q| q.reader.vm)
+    }
+
+    /// Bytes of all values in shared data, and messages in all queues.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        let state = self.state();
+        let bytes = state.data.values().map(|(bytes, _)| bytes.len());
+        let messages = state.queues.iter().map(|q| q.messages.len());
+        (bytes.sum(), messages.sum())
     }
 
     pub(crate) fn counter(&self, name: &str) -> u64 {
@@ -120,6 +158,19 @@ impl Memory {
 }
 
 impl State {
+    /// A VM calls its host; false if it is dead, or dies of this.
+    pub(crate) fn lives(&mut self, vm: usize) -> bool {
+        match &mut self.fuse {
+            Some((its, 0)) if *its == vm => {
+                self.fuse = None;
+                self.dead.insert(vm);
+            }
+            Some((its, left)) if *its == vm => *left -= 1,
+            _ => {}
+        }
+        !self.dead.contains(&vm)
+    }
+
     /// The oldest wake-up for a VM is delivered. There may be no message left to it.
     pub(crate) fn take_wake_up(&mut self, vm: usize) -> Option<(Reader, QueueId)> {
         let at = self.wake_ups.iter().position(|(to, _)| to.vm == vm)?;
@@ -140,10 +191,16 @@ impl State {
             return Err(HostError::Refused);
         }
         self.faults.sets += 1;
-        let every = self.faults.conflict_every;
+        let Faults {
+            sets,
+            conflict_every: every,
+            conflict_one_in: one_in,
+            ..
+        } = self.faults;
+        let is_beaten = every > 0 && sets.is_multiple_of(every)
+            || one_in > 0 && mixed(u64::from(sets)).is_multiple_of(one_in);
         if let Some((_, last)) = self.data.get(key) {
             // Only a key that exists has another writer to lose against.
-            let is_beaten = every > 0 && self.faults.sets.is_multiple_of(every);
             if is_beaten || (cas != 0 && cas != *last) {
                 return Err(HostError::Conflict);
             }
@@ -198,10 +255,24 @@ impl State {
             MetricKind::Gauge => {
                 self.gauges.insert(name.to_owned(), value);
             }
+            MetricKind::Histogram if self.is_quiet => {}
             MetricKind::Histogram => {
                 let values = self.histograms.entry(name.to_owned()).or_default();
                 values.push(value);
             }
         }
     }
+
+    pub(crate) fn log(&mut self, level: Level, line: String) {
+        if !self.is_quiet {
+            self.lines.push((level, line));
+        }
+    }
+}
+
+/// The output function of SplitMix64.
+fn mixed(state: u64) -> u64 {
+    let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }

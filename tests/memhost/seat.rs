@@ -37,6 +37,9 @@ impl Seat {
 }
 
 impl Vm for Seat {
+    const TELLS_TROUBLE: bool = true;
+    const STRIDE: usize = 1;
+
     fn configure(&mut self, now: Time, plugin: &Rc<Plugin>) {
         self.worker.configure(&self.host, now, plugin);
     }

@@ -1,6 +1,6 @@
 //! One process: its workers, its streams, and what a test may ask of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
@@ -40,6 +40,8 @@ pub(crate) struct Sim {
     /// Calls that waited and were started.
     pub(crate) started: Vec<usize>,
     pub(crate) streams: BTreeMap<StreamId, usize>,
+    /// Streams of VMs that died.
+    pub(crate) lost: BTreeSet<StreamId>,
     next_stream: StreamId,
     next_connection: u64,
 }
@@ -87,6 +89,7 @@ impl Sim {
             holds: Vec::new(),
             started: Vec::new(),
             streams: BTreeMap::new(),
+            lost: BTreeSet::new(),
             next_stream: 1,
             next_connection: 1,
         };
@@ -120,9 +123,12 @@ impl Sim {
 
     /// A seat of this part of the process that runs and whose queue holds a message.
     pub(crate) fn woken(&self) -> Option<usize> {
-        let seat = |vm: usize| self.seats.get(vm.checked_sub(self.first_vm)?);
-        let runs = |vm| seat(vm).is_some_and(|seat| !seat.is_blocked);
-        self.memory.woken(runs).map(|vm| vm - self.first_vm)
+        let seat = |vm: usize| {
+            vm.checked_sub(self.first_vm)
+                .filter(|seat| *seat < self.seats.len())
+        };
+        let runs = |vm| seat(vm).is_some_and(|seat| self.gets_to_run(seat));
+        self.memory.woken(runs).and_then(seat)
     }
 
     pub(crate) fn take_connection(&mut self) -> u64 {

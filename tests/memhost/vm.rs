@@ -28,6 +28,12 @@ impl Deref for Plugin {
 
 /// The callbacks of one VM, in the words of the core. Streams have their numbers from the caller.
 pub(crate) trait Vm {
+    /// Whether it is told when shared data cannot be used. Where not, nothing seems to be there.
+    const TELLS_TROUBLE: bool;
+
+    /// Where each of many host calls is tried: every so many, since some VMs cost more.
+    const STRIDE: usize;
+
     /// A configuration comes into force.
     fn configure(&mut self, now: Time, plugin: &Rc<Plugin>);
 

@@ -5,16 +5,17 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::MutexGuard;
 
 use proxy_wasm::types::{BufferType, LogLevel, MapType, MetricType, Status, StreamType};
 use weir::core::answer::{Edit, Reply};
 use weir::core::call::{Action, Headers};
 use weir::core::time::Time;
-use weir::port::{HostError, Level, MetricKind};
+use weir::port::{Level, MetricKind};
 
 use super::stream::{Half, Stream};
 use super::vm::die;
-use crate::memhost::memory::{Memory, Reader};
+use crate::memhost::memory::{Memory, Reader, State};
 
 thread_local! {
     static HOST: RefCell<Option<Host>> = const { RefCell::new(None) };
@@ -90,6 +91,13 @@ impl Host {
     /// A call is made that the SDK lets not fail.
     fn count(&self, call: &'static str) {
         self.memory.state().calls.make(call, false);
+    }
+
+    /// What VMs share, while this one lives. One that has died in the middle of a callback runs on,
+    /// and nobody notices what it does.
+    fn alive(&self) -> Option<MutexGuard<'_, State>> {
+        let mut state = self.memory.state();
+        state.lives(self.vm).then_some(state)
     }
 
     pub(crate) fn stream(&mut self, id: u32) -> &mut Stream {
@@ -200,16 +208,16 @@ impl Host {
         if self.fails("get_shared_data") {
             return None;
         }
-        self.memory.state().get(key).ok().flatten()
+        self.alive()?.get(key).ok().flatten()
     }
 
     pub(crate) fn set_shared_data(&mut self, key: &str, value: &[u8], cas: u32) -> Status {
         if self.fails("set_shared_data") {
             return Status::CasMismatch;
         }
-        match self.memory.state().set(key, value, cas) {
-            Ok(()) => Status::Ok,
-            Err(_) => Status::CasMismatch,
+        match self.alive().map(|mut state| state.set(key, value, cas)) {
+            Some(Ok(())) => Status::Ok,
+            Some(Err(_)) | None => Status::CasMismatch,
         }
     }
 
@@ -220,7 +228,10 @@ impl Host {
             vm: self.vm,
             root: self.root(),
         };
-        self.memory.state().register(name, reader)
+        match self.alive() {
+            Some(mut state) => state.register(name, reader),
+            None => u32::MAX,
+        }
     }
 
     fn root(&self) -> u32 {
@@ -232,9 +243,9 @@ impl Host {
         if self.fails("enqueue_shared_queue") {
             return Status::NotFound;
         }
-        match self.memory.state().enqueue(queue, message) {
-            Ok(()) => Status::Ok,
-            Err(_) => Status::NotFound,
+        match self.alive().map(|mut state| state.enqueue(queue, message)) {
+            Some(Ok(())) => Status::Ok,
+            Some(Err(_)) | None => Status::NotFound,
         }
     }
 
@@ -242,12 +253,10 @@ impl Host {
         if self.fails("dequeue_shared_queue") {
             return Err(Status::NotFound);
         }
-        match self.memory.state().dequeue(queue) {
-            Ok(Some(message)) => Ok(message),
-            Ok(None) => Err(Status::Empty),
-            Err(HostError::Gone | HostError::Refused | HostError::Conflict) => {
-                Err(Status::NotFound)
-            }
+        match self.alive().map(|mut state| state.dequeue(queue)) {
+            Some(Ok(Some(message))) => Ok(message),
+            Some(Ok(None)) => Err(Status::Empty),
+            Some(Err(_)) | None => Err(Status::NotFound),
         }
     }
 
@@ -326,7 +335,9 @@ impl Host {
             LogLevel::Warn => Level::Warn,
             LogLevel::Info | LogLevel::Debug | LogLevel::Trace => Level::Info,
         };
-        self.memory.state().lines.push((level, line));
+        if let Some(mut state) = self.alive() {
+            state.log(level, line);
+        }
         Status::Ok
     }
 
@@ -358,7 +369,9 @@ impl Host {
     pub(crate) fn record_metric(&mut self, metric: u32, value: u64) -> Status {
         match self.metrics.get(metric as usize) {
             Some((kind, name)) if !self.fails("record_metric") => {
-                self.memory.state().metric(*kind, name, value);
+                if let Some(mut state) = self.alive() {
+                    state.metric(*kind, name, value);
+                }
                 Status::Ok
             }
             _ => Status::NotFound,
@@ -371,7 +384,9 @@ impl Host {
         };
         match u64::try_from(offset) {
             Ok(more) if more > 0 && !self.fails("increment_metric") => {
-                self.memory.state().metric(*kind, name, more);
+                if let Some(mut state) = self.alive() {
+                    state.metric(*kind, name, more);
+                }
                 Status::Ok
             }
             // Envoy's counters take no less than 1.

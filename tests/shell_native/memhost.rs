@@ -15,6 +15,8 @@ pub(crate) mod call;
 pub(crate) mod calls;
 #[path = "../memhost/clock.rs"]
 pub(crate) mod clock;
+#[path = "../memhost/death.rs"]
+pub(crate) mod death;
 #[path = "../memhost/downstream.rs"]
 pub(crate) mod downstream;
 #[path = "../memhost/host.rs"]

@@ -85,6 +85,9 @@ impl Seat {
 }
 
 impl Vm for Seat {
+    const TELLS_TROUBLE: bool = false;
+    const STRIDE: usize = 7;
+
     fn configure(&mut self, now: Time, plugin: &Rc<Plugin>) {
         match self.root(&plugin.json) {
             None => assert!(self.begin_root(now, &plugin.json), "a valid configuration"),

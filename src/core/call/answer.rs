@@ -33,7 +33,10 @@ impl Worker {
                 call.forget_refusal();
             }
             self.settle_grant(host, now, &mut call, status, headers, via_upstream);
-            finish(&mut call, now, headers)
+            match call.is_shadow() {
+                true => Vec::new(),
+                false => finish(&mut call, now, headers),
+            }
         };
         self.keep(id, call);
         changes

@@ -9,11 +9,11 @@ use super::state::{Call, Stage, Undo};
 use super::{Headers, StreamId, Worker, policy_id, setting_of};
 use crate::core::answer::Edit;
 use crate::core::answer::{Reply, remove_marks};
-use crate::core::config::{Config, Facts, Policy};
-use crate::core::fnv::fnv128;
+use crate::core::config::{Config, Facts, Mode, Policy};
 use crate::core::gate::{Arrival, Key};
 use crate::core::report::stats::Count;
 use crate::core::retry::Backoff;
+use crate::core::secret::Secret;
 use crate::core::time::Time;
 use crate::core::wait::{CallId, Settled};
 use crate::port::Host;
@@ -88,6 +88,12 @@ impl Worker {
         };
         call.gate = Some(gate);
         let settled = self.ask(host, now, id, &mut call, request, policy);
+        if policy.mode() == Mode::Shadow {
+            let arrived = self.arrive_in_shadow(now, id, &mut call, settled);
+            self.streams.insert(gate, id);
+            self.keep(id, call);
+            return arrived;
+        }
         let marked = Marked {
             edits: request_edits(request, policy),
             reference: self.reference(id),
@@ -129,16 +135,12 @@ impl Worker {
             None => policy.name().into(),
         };
         self.stats.count(&policy_name, Count::Calls);
-        let prefix = policy.matcher().path_prefix_of(facts.path);
-        let identity = fnv128(&policy.key_for(&facts, prefix));
-        let place = self.gates.place(
-            host,
-            now,
-            identity,
-            id,
-            setting_of(policy),
-            config.max_keys(),
-        );
+        let identity = self.identity(host, policy, &facts);
+        let place = identity.and_then(|identity| {
+            let setting = setting_of(policy);
+            self.gates
+                .place(host, now, identity, id, setting, config.max_keys())
+        });
         let patience = policy
             .patience_header()
             .and_then(|name| request.header(name.as_str()))
@@ -151,7 +153,7 @@ impl Worker {
             policy: index,
             policy_name,
             place,
-            key_tag: (identity >> 64) as u64,
+            key_tag: identity.map_or(0, |identity| (identity >> 64) as u64),
             key: Key::at(self.take_arrival(now, class_of(request, policy))),
             arrived: now,
             deadline: now + budget.min(patience),
@@ -163,6 +165,7 @@ impl Worker {
             stage: Stage::Going,
             started: None,
             has_grant: false,
+            phantom: None,
             attempts: BTreeMap::new(),
             attempts_made: 0,
             backoff: Backoff::default(),
@@ -172,6 +175,14 @@ impl Worker {
             orphaned: None,
         });
         Some((self.take_id(), call))
+    }
+
+    /// What names the call's gate. None if the process's secret is needed for it and cannot be had.
+    fn identity(&mut self, host: &impl Host, policy: &Policy, facts: &Facts<'_>) -> Option<u128> {
+        if policy.needs_secret() && self.secret.is_none() {
+            self.secret = Some(Secret::of_process(host).ok()?);
+        }
+        policy.identity(facts, self.secret.as_ref())
     }
 
     /// Asks the gate for a slot. A call whose gate cannot be used goes on without one (law L16).
@@ -190,7 +201,7 @@ impl Worker {
         };
         let arrival = Arrival {
             arrived: call.key.arrived,
-            order: order_of(request, policy, class_of(request, policy)),
+            order: order_of(request, policy, self.secret.as_ref()),
             until: call.wait_ends().0,
             no_wait: policy
                 .queue()
@@ -200,7 +211,8 @@ impl Worker {
             setting: setting_of(policy),
             connection: request.connection,
         };
-        let settled = self.gates.arrive(host, now, place, id, arrival);
+        let (place, settled) = self.gates.arrive(host, now, place, id, arrival);
+        call.place = Some(place);
         match settled {
             Settled::Failed(_) => {
                 call.place = None;

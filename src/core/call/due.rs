@@ -15,8 +15,9 @@ use crate::core::time::Time;
 use crate::core::wait::CallId;
 use crate::port::{Host, Level, MetricKind};
 
-/// How often a worker shows that it lives, and has its queue point to the root that ticks.
-const HEARTBEAT: Duration = Duration::from_millis(250);
+/// How often a worker shows that it lives, has its queue point to the root that ticks, and looks
+/// whether the others live. Below the period of idle ticks, so that each of them does it.
+const HEARTBEAT: Duration = Duration::from_millis(150);
 
 /// How often the log says of the same thing that it was avoided.
 const SAY_AGAIN: Duration = Duration::from_secs(60);
@@ -95,6 +96,9 @@ impl Worker {
             self.orphan_due(host, now, id, call);
             return None;
         }
+        if call.phantom_ends().is_some_and(|at| at <= now) {
+            return self.phantom_due(host, now, id, call);
+        }
         let overdue = call
             .attempts
             .iter()
@@ -162,6 +166,7 @@ impl Worker {
         };
         self.avoid(host, now, avoided);
         match self.conclude(host, now, call, stream, body) {
+            Next::Pass(_) if call.is_shadow() => None,
             Next::Pass(edits) => Some(Action::Answer {
                 attempt: stream,
                 edits,
@@ -184,8 +189,10 @@ impl Worker {
     fn chores(&mut self, host: &impl Host, now: Time) {
         if is_over(self.clock.beaten, now, HEARTBEAT) {
             self.clock.beaten = Some(now);
-            self.gates.heartbeat(host);
+            self.gates.heartbeat(host, now);
+            self.gates.watch(host, now);
         }
+        self.gates.sweep(host, now);
         if is_over(self.clock.flushed, now, gauges::EVERY) {
             self.clock.flushed = Some(now);
             let trouble = self.gates.take_trouble();

@@ -19,7 +19,11 @@ impl Worker {
     /// Gives back all a call has and forgets it. Its attempts' streams may end later: they find no
     /// call.
     pub(super) fn bury(&mut self, host: &impl Host, now: Time, id: CallId, mut call: Box<Call>) {
-        self.drop_call(id, &call);
+        let survives = self.phantom_survives(now, &mut call);
+        if !survives {
+            self.end_phantom(host, now, &mut call);
+            self.drop_call(id, &call);
+        }
         let has_slot = call.has_grant || call.attempts.values().any(|attempt| attempt.has_slot);
         let has_place = matches!(call.stage, Stage::Waiting | Stage::Held(_));
         // As a rule its last attempt gave the slot back, and there is nothing to tell.
@@ -35,6 +39,10 @@ impl Worker {
             }
             leave_line(line, &call);
             self.gates.report(host, now, place);
+        }
+        if survives {
+            call.attempts.clear();
+            self.keep(id, call);
         }
     }
 }

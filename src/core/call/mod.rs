@@ -8,7 +8,7 @@
 //! 5. [`answer`]: the gate half sees what the client is about to receive.
 //! 6. [`end`]: it is over, however that came, and gives back all it had.
 //!
-//! `refuse` is how Weir itself says no. [`due`] holds what the clock does to it. All of it is one [`Worker`] per VM: Envoy runs a stream's
+//! `refuse` is how Weir itself says no; `shadow` is a policy that only watches. [`due`] holds what the clock does to it. All of it is one [`Worker`] per VM: Envoy runs a stream's
 //! callbacks on one thread, and both halves of Weir share that thread's VM.
 //!
 //! Nothing here touches a stream. A callback gets back what to do with its own stream; what to do
@@ -24,6 +24,7 @@ mod marks;
 mod rank;
 pub mod read;
 mod refuse;
+mod shadow;
 pub mod start;
 mod state;
 
@@ -42,8 +43,8 @@ use crate::core::gate::ramp::{Growth, Ramp};
 use crate::core::gate::{Pace, Setting};
 use crate::core::report::LogBudget;
 use crate::core::report::stats::Stats;
+use crate::core::secret::Secret;
 use crate::core::time::Time;
-use crate::core::wait::registry::read;
 use crate::core::wait::{CallId, Gates};
 use crate::port::Host;
 
@@ -103,9 +104,13 @@ pub struct Worker {
     configs: BTreeSet<u64>,
     stats: Stats,
     log: LogBudget,
+    /// The hash of the process, once it was needed.
+    secret: Option<Secret>,
     /// Tells this VM's calls from those of one that died.
     nonce: u64,
     next_call: u64,
+    /// Phantoms that have outlived their calls.
+    ghosts: usize,
     /// The last arrival time that was given out.
     last_arrival: u64,
     /// The highest downstream connection id seen.
@@ -125,8 +130,10 @@ impl Worker {
             configs: BTreeSet::new(),
             stats: Stats::default(),
             log: LogBudget::default(),
+            secret: None,
             nonce,
             next_call: 0,
+            ghosts: 0,
             last_arrival: 0,
             newest_connection: 0,
             clock: due::Clock::default(),
@@ -144,7 +151,7 @@ impl Worker {
                 Stats::define(host, name);
             }
         }
-        self.gates.listen(host);
+        self.gates.heartbeat(host, now);
         if self.configs.len() >= CONFIGS {
             self.configs.clear();
         }
@@ -152,7 +159,7 @@ impl Worker {
             return;
         }
         for place in self.gates.busy_places() {
-            let Some(record) = read(host, place) else {
+            let Some(record) = self.gates.record(host, place) else {
                 continue;
             };
             let policy = config

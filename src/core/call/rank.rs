@@ -2,9 +2,9 @@
 
 use super::arrive::Request;
 use crate::core::config::{Policy, Queue};
-use crate::core::fnv::fnv64;
 use crate::core::gate::Order;
 use crate::core::gate::order::Class;
+use crate::core::secret::Secret;
 
 /// The class a call claims for itself; anything but `high` and `low` is normal.
 pub(super) fn class_of(request: &Request<'_>, policy: &Policy) -> Class {
@@ -17,18 +17,18 @@ pub(super) fn class_of(request: &Request<'_>, policy: &Policy) -> Class {
 }
 
 /// What the gate ranks it by.
-pub(super) fn order_of(request: &Request<'_>, policy: &Policy, class: Class) -> Order {
+pub(super) fn order_of(request: &Request<'_>, policy: &Policy, secret: Option<&Secret>) -> Order {
     let queue = policy.queue();
-    if let Some(tenant) = queue.tenant_of(request.headers) {
+    if let (Some(tenant), Some(secret)) = (queue.tenant_of(request.headers), secret) {
         return Order::Fair {
-            tenant: fnv64(tenant),
+            tenant: secret.narrow(tenant),
             weight: queue.weight_of(tenant).into(),
         };
     }
     match queue.priority_header() {
         None => Order::Arrival,
         Some(_) => Order::Class {
-            behind: u64::from(class as u8) * ageing(queue),
+            behind: u64::from(class_of(request, policy) as u8) * ageing(queue),
         },
     }
 }

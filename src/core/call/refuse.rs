@@ -9,7 +9,6 @@ use crate::core::gate::estimate::expected_wait;
 use crate::core::gate::{Refuse, Why};
 use crate::core::report::stats::Count;
 use crate::core::time::Time;
-use crate::core::wait::registry::read;
 use crate::port::Host;
 
 /// When a refused caller is told to come back while nothing better is known.
@@ -89,7 +88,7 @@ impl Worker {
         call: &mut Call,
         by_stay: bool,
     ) -> Reply {
-        let record = call.place.and_then(|place| read(host, place));
+        let record = call.place.and_then(|place| self.gates.record(host, place));
         let expected = record.and_then(|r| expected_wait(&r, now, r.uncovered()));
         let told = Told {
             reason: if by_stay {

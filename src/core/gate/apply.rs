@@ -144,6 +144,7 @@ pub fn apply(
     now: Time,
 ) -> Result<Change, Fenced> {
     let Statement { standing, tally } = mine.into();
+    let was_used = !record.entries.is_empty();
     let mut entry = own_entry(record, owner)?;
     entry.standing = standing;
     entry.stalled = false;
@@ -178,6 +179,9 @@ pub fn apply(
         Event::Hold => hold(record, owner),
     };
     wake.extend(distribute(record, now));
+    if was_used && record.entries.is_empty() {
+        record.used_at = now;
+    }
     let started = u32::from(outcome == Outcome::Start);
     let claimed = u32::from(outcome == Outcome::Claimed);
     Ok(Change {
@@ -189,7 +193,8 @@ pub fn apply(
     })
 }
 
-fn granted_of(record: &Record) -> u32 {
+/// Grants that nobody has taken yet.
+pub(super) fn granted_of(record: &Record) -> u32 {
     record
         .entries
         .iter()
@@ -223,7 +228,7 @@ fn take_excess(entry: &mut Entry) -> u32 {
 }
 
 /// Starts that did not happen are not owed (law L8), starts that nobody granted are.
-fn settle(record: &mut Record, excess: u32, tally: Tally, now: Time) {
+pub(super) fn settle(record: &mut Record, excess: u32, tally: Tally, now: Time) {
     let pace = record.setting.pace;
     if !pace.is_unbound() {
         for _ in 0..excess.saturating_add(tally.unstarted) {

@@ -82,6 +82,11 @@ impl Bucket {
         self.debt == 0 && self.level.per_second == 0
     }
 
+    /// Whether all starts are paid for.
+    pub fn owes_nothing(&self, pace: &Pace, now: Time) -> bool {
+        self.debt == 0 || self.at(pace, now).debt == 0
+    }
+
     /// Whether a call may start now.
     pub fn allows(&self, pace: &Pace, now: Time) -> bool {
         pace.is_unbound() || self.debt <= pace.room() || self.at(pace, now).debt <= pace.room()

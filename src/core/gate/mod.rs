@@ -9,6 +9,7 @@
 //! - [`exchange`]: read, apply, write if nobody else wrote, wake: one step at a time.
 //! - [`table`]: where in shared data a key's record lies.
 //! - [`owner`]: what a worker is called in a record.
+//! - [`reap`]: what becomes of a worker's part when the worker is given up, or moves.
 
 pub mod apply;
 pub mod bucket;
@@ -20,6 +21,7 @@ pub mod holding;
 pub mod order;
 pub mod owner;
 pub mod ramp;
+pub mod reap;
 pub mod record;
 pub mod table;
 
@@ -27,4 +29,5 @@ pub use apply::{Arrival, Change, Event, Fenced, Outcome, Refuse, Why, apply};
 pub use bucket::Pace;
 pub use order::{Key, Order};
 pub use owner::Owner;
+pub use reap::Fences;
 pub use record::{Entry, Record, Setting, Standing, Statement, Tally};

@@ -31,6 +31,9 @@ impl Setting {
     }
 }
 
+/// How long a gate is kept at least after its last use.
+pub const IDLE: Duration = Duration::from_secs(60);
+
 /// What one worker has in one gate, by its own count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Standing {
@@ -139,7 +142,7 @@ pub struct Record {
     pub setting: Setting,
     /// The highest downstream connection id that was served under them.
     pub newest_connection: u64,
-    /// When the gate was last used.
+    /// When a call last arrived, or the last one left.
     pub used_at: Time,
     /// How much of the pace is used up.
     pub bucket: Bucket,
@@ -195,6 +198,16 @@ impl Record {
         self.sum(|entry| u64::from(entry.standing.held))
     }
 
+    /// Whether the gate may give way to another key: nobody has anything in it, it was not used for
+    /// [`IDLE`], and a new one would know as much. What a ramp had reached does not count: the next
+    /// start is a cold one, which is the careful side.
+    pub fn is_idle(&self, now: Time) -> bool {
+        self.entries.is_empty()
+            && now.since(self.used_at) >= IDLE
+            && self.bucket.owes_nothing(&self.setting.pace, now)
+            && self.unknown.is_empty()
+    }
+
     /// Whether slot and pace let one more call start.
     pub fn is_free(&self, now: Time) -> bool {
         self.in_flight() < self.setting.limit() && self.bucket.allows(&self.setting.pace, now)
@@ -243,5 +256,85 @@ impl Record {
 
     fn sum(&self, part: impl Fn(&Entry) -> u64) -> u64 {
         self.entries.iter().map(part).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::super::{Event, apply};
+    use super::*;
+
+    const OWNER: Owner = Owner {
+        slot: 3,
+        generation: 1,
+    };
+
+    fn gate(rate: u64) -> Record {
+        let setting = Setting {
+            hash: 1,
+            cap: 1,
+            max_waiting: 9,
+            pace: Pace {
+                rate,
+                ..Pace::UNBOUND
+            },
+        };
+        Record::new(1, 2, setting, Time(0))
+    }
+
+    fn idle_after(record: &Record, last: Time) -> bool {
+        let nano = Duration::from_nanos(1);
+        assert!(!record.is_idle((last + IDLE).before(nano)));
+        record.is_idle(last + IDLE)
+    }
+
+    #[test]
+    fn a_gate_is_idle_a_minute_after_the_last_call_left() {
+        let mut record = gate(Pace::NO_RATE);
+        assert!(idle_after(&record, Time(0)));
+        let mut report = |standing, now| {
+            apply(&mut record, OWNER, standing, Event::Report, now).expect("not fenced");
+            record.clone()
+        };
+        let hour = Time(0) + Duration::from_secs(3600);
+        let one_of_each = [
+            Standing {
+                running: 1,
+                ..Standing::NONE
+            },
+            Standing {
+                fresh: 1,
+                head: Key::at(1),
+                ..Standing::NONE
+            },
+            Standing {
+                held: 1,
+                ..Standing::NONE
+            },
+        ];
+        for standing in one_of_each {
+            assert!(!report(standing, Time(5)).is_idle(hour), "{standing:?}");
+            let left = report(Standing::NONE, Time(7));
+            assert!(idle_after(&left, Time(7)), "{standing:?}");
+        }
+    }
+
+    #[test]
+    fn l7_a_gate_is_not_idle_while_it_owes_starts() {
+        // One start in 100 s.
+        let mut record = gate(10_000_000);
+        record.bucket.take(&record.setting.pace, Time(0));
+        let owes = |seconds| !record.is_idle(Time(0) + Duration::from_secs(seconds));
+        assert_eq!([60, 99, 100].map(owes), [true, true, false]);
+    }
+
+    #[test]
+    fn a_gate_that_newer_code_has_added_to_is_its_business() {
+        let mut record = gate(Pace::NO_RATE);
+        record.unknown.push(1);
+        assert!(!record.is_idle(Time::NEVER));
     }
 }

@@ -13,6 +13,8 @@ use crate::core::gate::{Arrival, Event, Key, Outcome, Owner, Refuse, Setting};
 pub struct Member {
     line: Line,
     is_unreported: bool,
+    /// Under which name the record knows the line, if it does.
+    known_as: Option<Owner>,
 }
 
 /// What a finished exchange means for this worker.
@@ -104,6 +106,7 @@ impl Member {
             }
         };
         self.is_unreported = false;
+        self.known_as = exchange.owner();
         self.line.clear_tally();
         match change.outcome {
             Outcome::Noted => Settled::Reported,
@@ -133,6 +136,10 @@ impl Member {
     }
 
     fn send(&self, owner: Owner, event: Event) -> Exchange {
-        Exchange::new(owner, self.line.statement(), event)
+        let exchange = Exchange::new(owner, self.line.statement(), event);
+        match self.known_as {
+            Some(last) => exchange.after(last),
+            None => exchange,
+        }
     }
 }

@@ -4,16 +4,25 @@
 //! - [`member`]: the events it sends to that gate, and what the results mean for the line.
 //! - [`gates`]: all its gates, and the way to their shared records.
 //! - `timetable`: which of them wait for a time.
-//! - [`registry`]: where a key's gate is.
+//! - [`roster`]: which gates it knows; `find`: where a key's gate is, or is made; [`registry`]: what
+//!   is where.
 //! - [`post`]: its worker slot, and how workers wake each other.
+//! - [`watch`]: which workers live; [`sweep`]: what becomes of what the dead had.
+//! - [`turn`]: chores that one VM does for all.
 
+mod find;
 pub mod gates;
 pub mod line;
 pub mod member;
 pub mod post;
 pub mod registry;
+pub mod roster;
+pub mod sweep;
 mod timetable;
+pub mod turn;
+pub mod watch;
 
 pub use gates::Gates;
 pub use line::{CallId, Kind, Line};
 pub use member::{Member, Settled};
+pub use roster::GateId;

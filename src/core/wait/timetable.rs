@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::gate::table::Place;
+use super::roster::GateId;
 use crate::core::time::Time;
 
 /// Gates taken in one tick; each costs an exchange.
@@ -11,22 +11,22 @@ const AT_ONCE: usize = 64;
 /// The gates that wait for a time.
 #[derive(Debug, Default)]
 pub(super) struct Timetable {
-    times: BTreeMap<Place, Time>,
-    order: BTreeSet<(Time, Place)>,
+    times: BTreeMap<GateId, Time>,
+    order: BTreeSet<(Time, GateId)>,
 }
 
 impl Timetable {
-    /// Notes a gate's time, in place of the one it had.
-    pub(super) fn set(&mut self, place: Place, time: Option<Time>) {
+    /// Notes a gate's time, in gate of the one it had.
+    pub(super) fn set(&mut self, gate: GateId, time: Option<Time>) {
         let old = match time {
-            Some(time) => self.times.insert(place, time),
-            None => self.times.remove(&place),
+            Some(time) => self.times.insert(gate, time),
+            None => self.times.remove(&gate),
         };
         if let Some(old) = old {
-            self.order.remove(&(old, place));
+            self.order.remove(&(old, gate));
         }
         if let Some(time) = time {
-            self.order.insert((time, place));
+            self.order.insert((time, gate));
         }
     }
 
@@ -36,11 +36,11 @@ impl Timetable {
     }
 
     /// Takes out gates whose time has come, as many as one tick handles.
-    pub(super) fn take_due(&mut self, now: Time) -> Vec<Place> {
+    pub(super) fn take_due(&mut self, now: Time) -> Vec<GateId> {
         let due = self.order.iter().take_while(|(time, _)| *time <= now);
-        let due: Vec<Place> = due.map(|(_, place)| *place).take(AT_ONCE).collect();
-        for place in &due {
-            self.set(*place, None);
+        let due: Vec<GateId> = due.map(|(_, gate)| *gate).take(AT_ONCE).collect();
+        for gate in &due {
+            self.set(*gate, None);
         }
         due
     }
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn a_gate_has_one_time_and_is_due_when_it_comes() {
-        let [a, b] = [1_u8, 2].map(|n| Place::from_message(&[n, 0]).expect("a place"));
+        let [a, b] = [1, 2].map(GateId);
         let mut table = Timetable::default();
         table.set(a, Some(Time(5)));
         table.set(b, Some(Time(7)));
