@@ -101,8 +101,6 @@ impl Gates {
         }
         let shared = Record { identity: 0, ..own };
         make_at(host, Place::OVERFLOW, &shared).ok()?;
-        // Neither to be made nor there: nothing to remember.
-        read(host, Place::OVERFLOW)?;
         Some(self.roster.enter(now, &shared, Place::OVERFLOW, u16::MAX))
     }
 
