@@ -19,6 +19,8 @@ pub(crate) struct State {
     queues: Vec<Queue>,
     pub(crate) counters: BTreeMap<String, u64>,
     pub(crate) gauges: BTreeMap<String, u64>,
+    /// The most that each gauge ever showed.
+    pub(crate) highest: BTreeMap<String, u64>,
     pub(crate) histograms: BTreeMap<String, Vec<u64>>,
     pub(crate) lines: Vec<(Level, String)>,
     pub(crate) faults: Faults,
@@ -110,6 +112,11 @@ impl Memory {
         let state = self.state();
         let queue = state.queues.iter().find(|q| q.name == name);
         queue.map(|q| q.reader)
+    }
+
+    /// Whether this VM reads any queue.
+    pub(crate) fn is_reader(&self, vm: usize) -> bool {
+        self.state().queues.iter().any(|q| q.reader == vm)
     }
 
     /// Bytes of all values in shared data, and messages in all queues.
@@ -267,6 +274,8 @@ impl Host for MemHost {
         match kind {
             MetricKind::Counter => *state.counters.entry(name.to_owned()).or_default() += value,
             MetricKind::Gauge => {
+                let highest = state.highest.entry(name.to_owned()).or_default();
+                *highest = value.max(*highest);
                 state.gauges.insert(name.to_owned(), value);
             }
             MetricKind::Histogram if state.is_quiet => {}
