@@ -27,6 +27,8 @@ pub(crate) struct State {
     ended: BTreeSet<Reader>,
     pub(crate) counters: BTreeMap<String, u64>,
     pub(crate) gauges: BTreeMap<String, u64>,
+    /// The most that each gauge ever showed.
+    pub(crate) highest: BTreeMap<String, u64>,
     pub(crate) histograms: BTreeMap<String, Vec<u64>>,
     pub(crate) lines: Vec<(Level, String)>,
     /// The operator wants to see every line.
@@ -130,6 +132,11 @@ impl Memory {
         let state = self.state();
         let queue = state.queues.iter().find(|q| q.name == name);
         queue.map(|q| q.reader.vm)
+    }
+
+    /// Whether this VM reads any queue.
+    pub(crate) fn is_reader(&self, vm: usize) -> bool {
+        self.state().queues.iter().any(|q| q.reader.vm == vm)
     }
 
     /// Bytes of all values in shared data, and messages in all queues.
@@ -253,6 +260,8 @@ impl State {
         match kind {
             MetricKind::Counter => *self.counters.entry(name.to_owned()).or_default() += value,
             MetricKind::Gauge => {
+                let highest = self.highest.entry(name.to_owned()).or_default();
+                *highest = value.max(*highest);
                 self.gauges.insert(name.to_owned(), value);
             }
             MetricKind::Histogram if self.is_quiet => {}
