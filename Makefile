@@ -17,7 +17,7 @@ TESTS := $(sort $(patsubst tests/%.rs,%,$(wildcard tests/*.rs)) $(patsubst tests
 ENVOY_TESTS := $(filter envoy_%,$(TESTS))
 PLAIN_TESTS := $(filter-out envoy_% wasm_imports interleave demo_page,$(TESTS))
 PARTS := setup fmt-check clippy wall size imports unit wasm32 \
-	$(if $(filter interleave,$(TESTS)),interleave) $(if $(ENVOY_TESTS),envoy) page-test
+	fuzz $(if $(filter interleave,$(TESTS)),interleave) $(if $(ENVOY_TESTS),envoy) page-test
 
 help: ## list these commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "%-14s %s\n", $$1, $$2 }'
@@ -57,9 +57,11 @@ test: ## all that CI checks, with the time each part took
 
 fmt: ## format the code
 	cargo fmt
+	cargo fmt --manifest-path fuzz/Cargo.toml
 
 fmt-check: ## is the code formatted?
 	cargo fmt --check
+	cargo fmt --check --manifest-path fuzz/Cargo.toml
 
 clippy: ## lints, warnings denied
 	cargo clippy --all-targets -- -D warnings
@@ -76,6 +78,9 @@ unit: ## unit, property and simulation tests
 
 wasm32: ## the core on a 32-bit target, in Node
 	tools/wasm.sh cargo test --no-default-features --lib --test call_laws
+
+fuzz: ## any bytes as answers, hints, configurations and records; RUNS=200000 each, ONLY=name
+	@python3 tools/fuzz.py $(or $(RUNS),200000) $(ONLY)
 
 # Linked without the plugin's slow link-time optimising, which these tests gain nothing from.
 interleave prove: export CARGO_PROFILE_RELEASE_LTO := off
@@ -116,4 +121,4 @@ clean: ## remove what was built; what setup fetched stays in .tools
 	rm -rf dist out
 
 .PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium build run size \
-	test fmt fmt-check clippy wall imports unit wasm32 interleave prove envoy page-test demo readme-picture mutants clean
+	test fmt fmt-check clippy wall imports unit wasm32 fuzz interleave prove envoy page-test demo readme-picture mutants clean
