@@ -70,6 +70,10 @@ pub trait Host {
     /// Random bits.
     fn random(&self) -> u64;
 
+    /// The time of day in milliseconds since 1970 UTC, as far as the host knows it. Good for
+    /// turning a provider's dates into spans and for nothing else: it may jump.
+    fn wall_ms(&self) -> u64;
+
     /// Reads from the data that all VMs of the process share.
     ///
     /// # Errors

@@ -58,6 +58,10 @@ impl Host for Envoy {
         }
     }
 
+    fn wall_ms(&self) -> u64 {
+        wasi::wall_ms()
+    }
+
     fn shared_get(&self, key: &str) -> Result<Stored, HostError> {
         match hostcalls::get_shared_data(key) {
             Ok((Some(bytes), Some(cas))) => Ok(Stored::Present { bytes, cas }),

@@ -114,6 +114,10 @@ impl Host for MemHost {
         }
     }
 
+    fn wall_ms(&self) -> u64 {
+        1_790_000_000_000
+    }
+
     fn shared_get(&self, key: &str) -> Result<Stored, HostError> {
         let mut state = self.memory.state();
         state.reads += 1;

@@ -150,7 +150,7 @@ impl Worker {
         } = head;
         // A mark that is not ours would make the router retry.
         let foreign = remove_marks(&headers);
-        if !may_refuse(status) {
+        if !may_refuse(status, &[]) {
             // It goes to the client, whatever a hedged attempt beside it was told.
             call.forget_refusal();
             if is_whole {

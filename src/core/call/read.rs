@@ -7,7 +7,8 @@ use super::hold::Refused;
 use super::state::{Call, Refusal};
 use super::{StreamId, Worker};
 use crate::core::answer::remove_marks;
-use crate::core::classify::{self, Answer};
+use crate::core::classify::{Answer, Provider, classify};
+use crate::core::config::Policy;
 use crate::core::report::stats::{Avoided, Count};
 use crate::core::time::Time;
 use crate::port::Host;
@@ -120,13 +121,17 @@ impl Worker {
         let Some(reading) = attempt.reading.take() else {
             return Next::UNCHANGED;
         };
-        let verdict = classify::classify(&Answer {
+        let verdict = classify(&Answer {
             status: reading.status,
             headers: &reading.headers,
             body: &reading.body,
-            provider: call.policy().map_or("auto", |p| p.provider().name()),
+            is_whole: body == Body::Whole,
+            provider: call.policy().map_or(Provider::AUTO, Policy::provider),
+            host: None,
+            now_ms: host.wall_ms(),
+            rules: &[],
         });
-        let Some(class) = verdict.refusal else {
+        let Some(class) = verdict.refused() else {
             call.forget_refusal();
             if body == Body::Whole {
                 self.give_back(host, now, call, stream);
@@ -142,7 +147,7 @@ impl Worker {
             deadline,
             refusal: Refusal {
                 class,
-                verdict,
+                verdict: Box::new(verdict),
                 status: reading.status,
                 headers: reading.headers,
                 attempt: number,

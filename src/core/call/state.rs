@@ -82,7 +82,7 @@ pub(super) struct Hold {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) class: Class,
-    pub(super) verdict: Verdict,
+    pub(super) verdict: Box<Verdict>,
     pub(super) status: u16,
     pub(super) headers: Headers,
     /// Which attempt got it.

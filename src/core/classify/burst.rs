@@ -35,18 +35,18 @@ pub(super) fn evidence(status: u16, said: &Said) -> Option<Evidence> {
         .iter()
         .find(|code| said.has_code(code) || refused && said.quotes(code));
     if let Some(code) = code {
-        return Some(Evidence::Code(code));
+        return Some(Evidence::word("body:code", code));
     }
     if !refused {
         return None;
     }
     if said.has_code(SLOW_DOWN) || said.quotes(SLOW_DOWN) {
-        return Some(Evidence::Code(SLOW_DOWN));
+        return Some(Evidence::word("body:code", SLOW_DOWN));
     }
     PHRASES
         .iter()
         .find(|phrase| said.has_phrase(phrase) || said.mentions(phrase))
-        .map(|phrase| Evidence::Phrase(phrase))
+        .map(|phrase| Evidence::word("body:message", phrase))
 }
 
 #[cfg(test)]
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn slow_down_counts_under_429_and_503_only() {
         let body = r#"{"error":{"code":"slow_down","type":"rate_limit_error"}}"#;
-        let code = Some(Evidence::Code("slow_down"));
+        let code = Some(Evidence::word("body:code", "slow_down"));
         assert_eq!(found(429, body), code);
         assert_eq!(found(503, body), code);
         assert_eq!(found(400, body), None);
@@ -84,9 +84,12 @@ mod tests {
     #[test]
     fn bodies_that_are_not_whole_json_are_searched_in_their_prefix() {
         let cut = r#"{"x":{"error":{"code":"RequestBurstTooFast","mess"#;
-        assert_eq!(found(429, cut), Some(Evidence::Code("RequestBurstTooFast")));
+        assert_eq!(
+            found(429, cut),
+            Some(Evidence::word("body:code", "RequestBurstTooFast"))
+        );
         let text = "429: Request rate INCREASED too quickly.";
-        let phrase = Some(Evidence::Phrase("rate increased too quickly"));
+        let phrase = Some(Evidence::word("body:message", "rate increased too quickly"));
         assert_eq!(found(429, text), phrase);
         let frame = "event:error\ndata:{\"code\":\"Throttling\",\
             \"message\":\"Request rate increased too quickly.\"}\n";

@@ -11,7 +11,10 @@
 mod answer;
 mod burst;
 mod class;
+mod look;
+mod provider;
 mod quota;
+mod rule;
 mod rules;
 mod said;
 mod verdict;
@@ -19,5 +22,8 @@ mod wait;
 
 pub use answer::Answer;
 pub use class::Class;
+pub use look::{Look, judge_event, looks_into_success, next_event};
+pub use provider::{NAMES as PROVIDER_NAMES, Provider};
+pub use rule::{Conditions, MAX_DEPTH, MAX_TEXT, Rule, RuleError};
 pub use rules::{classify, is_refusal_status, may_refuse};
-pub use verdict::{Evidence, Verdict};
+pub use verdict::{Confidence, Evidence, Scope, StatedLimits, Verdict, What};

@@ -32,14 +32,14 @@ const AMBIGUOUS: &[&str] = &["insufficient_quota", "exceeded your current quota"
 
 /// What in the body says that a quota is used up.
 pub(super) fn evidence(answer: &Answer<'_>, said: &Said) -> Option<Evidence> {
-    let per_minute = answer.status == 429 && is_per_minute(answer.provider, said);
+    let per_minute = answer.status == 429 && is_per_minute(answer.provider.name(), said);
     let means_quota = |words: &&&str| !(per_minute && AMBIGUOUS.contains(words));
     let code = CODES
         .iter()
         .filter(means_quota)
         .find(|code| said.has_code(code));
     if let Some(code) = code {
-        return Some(Evidence::Code(code));
+        return Some(Evidence::word("body:code", code));
     }
     // Other statuses report mistakes too, and may quote the client: there the message has to open
     // with the phrase.
@@ -51,7 +51,7 @@ pub(super) fn evidence(answer: &Answer<'_>, said: &Said) -> Option<Evidence> {
             true => said.has_phrase(phrase),
             false => said.opens_with(phrase),
         })
-        .map(|phrase| Evidence::Phrase(phrase))
+        .map(|phrase| Evidence::word("body:message", phrase))
 }
 
 /// Whether the answer comes from a vendor that says "quota" for a limit per minute.
@@ -76,10 +76,9 @@ mod tests {
 
     fn found(status: u16, provider: &str, body: &str) -> Option<Evidence> {
         let answer = Answer {
-            status,
-            headers: &[],
             body: body.as_bytes(),
-            provider,
+            provider: crate::core::classify::Provider::named(provider).unwrap(),
+            ..Answer::of_status(status)
         };
         evidence(&answer, &Said::read(answer.body))
     }
@@ -87,7 +86,7 @@ mod tests {
     #[test]
     fn dashscope_says_quota_for_a_minute() {
         let plain = r#"{"error":{"code":"insufficient_quota","message":"x"}}"#;
-        let quota = Some(Evidence::Code("insufficient_quota"));
+        let quota = Some(Evidence::word("body:code", "insufficient_quota"));
         assert_eq!(found(429, "auto", plain), quota);
         assert_eq!(found(429, "openai", plain), quota);
         assert_eq!(found(429, "dashscope", plain), None);
@@ -111,7 +110,7 @@ mod tests {
     fn a_400_must_open_with_the_phrase() {
         let low = r#"{"error":{"type":"invalid_request_error","message":
             "Your credit balance is too low to access the API."}}"#;
-        let phrase = Some(Evidence::Phrase("credit balance is too low"));
+        let phrase = Some(Evidence::word("body:message", "credit balance is too low"));
         assert_eq!(found(400, "anthropic", low), phrase);
         let echo = r#"{"error":{"message":"bad tool name 'credit balance is too low'"}}"#;
         assert_eq!(found(400, "anthropic", echo), None);

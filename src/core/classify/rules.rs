@@ -1,20 +1,27 @@
 use super::said::Said;
-use super::{Answer, Class, Evidence, Verdict, burst, quota, wait};
+use super::{Answer, Class, Evidence, Rule, Verdict, burst, quota, wait};
+use crate::core::time::millis_up;
 
 /// Says whether an answer is a refusal, of which class, and how long the provider asks to wait.
 ///
 /// Takes any bytes: time is linear in the body's length, memory a small multiple of it.
 pub fn classify(answer: &Answer<'_>) -> Verdict {
-    if !may_refuse(answer.status) {
-        return Verdict::NOT_A_REFUSAL;
+    let nothing = Verdict {
+        profile: answer.provider,
+        ..Verdict::NOT_A_REFUSAL
+    };
+    if !may_refuse(answer.status, answer.rules) {
+        return nothing;
     }
     match decide(answer, &Said::read(answer.body)) {
-        None => Verdict::NOT_A_REFUSAL,
+        None => nothing,
         Some((class, evidence)) => Verdict {
-            refusal: Some(class),
+            refusal: true,
+            class,
             retryable: class.is_retryable(),
-            server_min: wait::server_minimum(answer),
+            wait_ms: wait::server_minimum(answer).map(millis_up),
             evidence,
+            ..nothing
         },
     }
 }
@@ -24,8 +31,12 @@ pub fn classify(answer: &Answer<'_>) -> Verdict {
 /// These are the error statuses under which providers are known to refuse: 400 and 403 for used-up
 /// balances, 402, 429, 500 for wrapped overloads, 503 and 529. The others that matter (401, 404,
 /// 408, 413, 422, 499, 502, 504) speak of the request or the way to the provider, not of "not now".
-pub fn may_refuse(status: u16) -> bool {
-    is_refusal_status(status) || matches!(status, 400 | 402 | 403 | 500)
+///
+/// Rules of the user may take any other status.
+pub fn may_refuse(status: u16, rules: &[Rule]) -> bool {
+    is_refusal_status(status)
+        || matches!(status, 400 | 402 | 403 | 500)
+        || rules.iter().any(|rule| rule.is_for(status))
 }
 
 /// Whether an answer with this status is a refusal whatever its body says, so that its slot can be
@@ -43,7 +54,10 @@ fn decide(answer: &Answer<'_>, said: &Said) -> Option<(Class, Evidence)> {
     }
     // An exact type beats any phrase, so this stands before the quota phrases.
     if said.has_code(OVERLOADED_TYPE) {
-        return Some((Class::Overloaded, Evidence::Code(OVERLOADED_TYPE)));
+        return Some((
+            Class::Overloaded,
+            Evidence::word("body:code", OVERLOADED_TYPE),
+        ));
     }
     if let Some(evidence) = quota::evidence(answer, said) {
         return Some((Class::QuotaExhausted, evidence));
@@ -54,7 +68,7 @@ fn decide(answer: &Answer<'_>, said: &Said) -> Option<(Class, Evidence)> {
         503 | 529 => Class::Overloaded,
         _ => return None,
     };
-    Some((class, Evidence::Status(answer.status)))
+    Some((class, Evidence::status(answer.status)))
 }
 
 #[cfg(test)]
@@ -66,10 +80,8 @@ mod tests {
 
     fn verdict(status: u16, body: &str) -> Verdict {
         classify(&Answer {
-            status,
-            headers: &[],
             body: body.as_bytes(),
-            provider: "auto",
+            ..Answer::of_status(status)
         })
     }
 
@@ -82,8 +94,8 @@ mod tests {
             (529, Class::Overloaded),
         ] {
             let v = verdict(status, "");
-            assert_eq!(v.refusal, Some(class), "{status}");
-            assert_eq!(v.evidence.to_string(), format!("status:{status}"));
+            assert_eq!(v.refused(), Some(class), "{status}");
+            assert_eq!(v.evidence.to_string(), format!("status={status}"));
             assert_eq!(v.retryable, status != 402);
         }
     }
@@ -97,9 +109,9 @@ mod tests {
                 r#"{"error":{"code":"invalid_api_key"}}"#,
                 "<html>",
             ] {
-                let refused = verdict(status, body).refusal.is_some();
+                let refused = verdict(status, body).refusal;
                 assert!(refused || !is_refusal_status(status), "{status} {body}");
-                assert!(!refused || may_refuse(status), "{status} {body}");
+                assert!(!refused || may_refuse(status, &[]), "{status} {body}");
             }
         }
     }
@@ -114,7 +126,7 @@ mod tests {
             (429, Some(Class::Overloaded)),
             (500, Some(Class::Overloaded)),
         ] {
-            assert_eq!(verdict(status, overloaded).refusal, class, "{status}");
+            assert_eq!(verdict(status, overloaded).refused(), class, "{status}");
         }
         assert_eq!(
             verdict(500, r#"{"error":{"type":"server_error"}}"#),
@@ -129,7 +141,7 @@ mod tests {
             r#"{"error":{"type":"insufficient_quota","code":"limit_burst_rate",
                 "message":"You exceeded your current quota"}}"#,
         );
-        assert_eq!(v.refusal, Some(Class::BurstRate));
-        assert_eq!(v.evidence, Evidence::Code("limit_burst_rate"));
+        assert_eq!(v.refused(), Some(Class::BurstRate));
+        assert_eq!(v.evidence, Evidence::word("body:code", "limit_burst_rate"));
     }
 }

@@ -140,10 +140,8 @@ mod tests {
                 .map(|(n, v)| (n.into(), v.into()))
                 .collect();
             let answer = Answer {
-                status: 429,
                 headers: &headers,
-                body: b"",
-                provider: "auto",
+                ..Answer::of_status(429)
             };
             assert_eq!(
                 server_minimum(&answer).map(millis_up),

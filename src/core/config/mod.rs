@@ -13,12 +13,12 @@ mod names;
 mod nearest;
 mod pattern;
 mod policy;
-mod providers;
 mod read;
 mod retry;
 mod unbuilt;
 mod values;
 
+pub use crate::core::classify::{PROVIDER_NAMES, Provider};
 pub use error::{ConfigError, Rule};
 pub use host::Host;
 pub use matching::Facts;
@@ -26,7 +26,6 @@ pub use names::{HeaderName, PolicyName};
 pub use nearest::Nearest;
 pub use pattern::{HostPattern, PathPrefix};
 pub use policy::{KeyPart, Matcher, Policy, Queue};
-pub use providers::{NAMES as PROVIDER_NAMES, Provider};
 pub use retry::{Attempts, Retry, Window};
 
 use cursor::At;

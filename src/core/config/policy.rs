@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::names::{HeaderName, PolicyName};
 use super::pattern::{HostPattern, PathPrefix};
-use super::providers::Provider;
 use super::retry::Retry;
+use crate::core::classify::Provider;
 
 /// A policy as configured, every default filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,11 +7,11 @@ use super::cursor::{At, Fields};
 use super::names::{HeaderName, PolicyName};
 use super::pattern::{HostPattern, PathPrefix};
 use super::policy::{KeyPart, Matcher, Policy, Queue};
-use super::providers::{self, Provider};
 use super::retry::Retry;
 use super::unbuilt;
 use super::values::{attempts, millis, parsed, parsed_list, window};
 use super::{ConfigError, Rule};
+use crate::core::classify::{PROVIDER_NAMES, Provider};
 
 /// The whole configuration: `max_keys` and the policies.
 pub(super) fn plugin(at: &At<'_>) -> Result<(u16, Vec<Policy>), ConfigError> {
@@ -129,9 +129,9 @@ fn matcher(at: &At<'_>) -> Result<Matcher, ConfigError> {
 }
 
 fn provider(at: &At<'_>) -> Result<Provider, ConfigError> {
-    let unknown = || at.unknown("provider", providers::NAMES);
+    let unknown = || at.unknown("provider", PROVIDER_NAMES);
     let name = at.text(Rule::Text).map_err(|_| unknown())?;
-    Provider::named(name).map_err(|_| unknown())
+    Provider::named(name).ok_or_else(unknown)
 }
 
 fn key(at: &At<'_>) -> Result<Vec<KeyPart>, ConfigError> {

@@ -3,8 +3,6 @@
 use std::fmt;
 use std::num::NonZeroU32;
 
-use super::Nearest;
-
 /// A provider profile: whose dialect of refusals to expect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Provider(&'static str);
@@ -14,15 +12,11 @@ impl Provider {
     pub const AUTO: Provider = Provider("auto");
 
     /// The profile called `name`.
-    ///
-    /// # Errors
-    /// The nearest names that exist, if it does not.
-    pub fn named(name: &str) -> Result<Provider, Nearest> {
+    pub fn named(name: &str) -> Option<Provider> {
         NAMES
             .iter()
             .find(|known| **known == name)
             .map(|known| Provider(known))
-            .ok_or_else(|| Nearest::to(name, NAMES))
     }
 
     /// The name in configurations and logs.
@@ -118,9 +112,9 @@ mod tests {
     fn names_are_sorted_unique_and_found() {
         assert!(NAMES.is_sorted_by(|left, right| left < right));
         for name in NAMES {
-            assert_eq!(Provider::named(name).map(Provider::name), Ok(*name));
+            assert_eq!(Provider::named(name).map(Provider::name), Some(*name));
         }
-        assert_eq!(Provider::named("auto"), Ok(Provider::AUTO));
+        assert_eq!(Provider::named("auto"), Some(Provider::AUTO));
     }
 
     #[test]
@@ -130,19 +124,5 @@ mod tests {
             .filter_map(|name| Some((*name, Provider(name).declared_concurrency()?.get())))
             .collect();
         assert_eq!(declared, [("llama-cpp", 2), ("ollama", 1), ("whisperx", 1)]);
-    }
-
-    #[test]
-    fn common_short_names_lead_to_the_profile() {
-        let table = [
-            ("llama.cpp", "llama-cpp"),
-            ("ark", "volcano-ark"),
-            ("azure", "azure-openai"),
-            ("OpenAI", "openai"),
-            ("antropic", "anthropic"),
-        ];
-        for (given, meant) in table {
-            assert_eq!(Provider::named(given), Err(Nearest::Close(meant)));
-        }
     }
 }
