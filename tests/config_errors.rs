@@ -326,10 +326,6 @@ const IN_POLICY: &[(&str, &str)] = &[
         r#"mode: "enforced" is not a known mode; did you mean "enforce"?"#,
     ),
     (
-        r#""classify": {"map_200": true}"#,
-        r#"classify: {"map_200":true} is not built yet; leave the field out"#,
-    ),
-    (
         r#""key": ["cluster", "credential"]"#,
         r#"key[1]: "credential" is not built yet; use "cluster", "host" or "path_prefix""#,
     ),

@@ -1,7 +1,7 @@
 //! An answer written as text, so that a corpus can be read: a line with status and provider, header
 //! lines, an empty line, the body.
 
-use weir::core::config::PROVIDER_NAMES;
+use weir::core::classify::Provider;
 
 pub type Headers = Vec<(Vec<u8>, Vec<u8>)>;
 
@@ -12,7 +12,7 @@ const HEADERS: usize = 32;
 #[derive(Debug)]
 pub struct Told<'a> {
     pub status: u16,
-    pub provider: &'static str,
+    pub provider: Provider,
     pub headers: Headers,
     pub body: &'a [u8],
 }
@@ -22,7 +22,7 @@ impl<'a> Told<'a> {
         let (first, mut rest) = line(data);
         let mut words = first.split(|byte| *byte == b' ');
         let status = words.next().and_then(number).unwrap_or(429);
-        let provider = words.next().and_then(known).unwrap_or("auto");
+        let provider = words.next().and_then(known).unwrap_or(Provider::AUTO);
         let mut headers = Headers::new();
         loop {
             let (header, after) = line(rest);
@@ -66,9 +66,6 @@ fn number(word: &[u8]) -> Option<u16> {
     std::str::from_utf8(word).ok()?.parse().ok()
 }
 
-fn known(word: &[u8]) -> Option<&'static str> {
-    PROVIDER_NAMES
-        .iter()
-        .find(|name| name.as_bytes() == word)
-        .copied()
+fn known(word: &[u8]) -> Option<Provider> {
+    std::str::from_utf8(word).ok().and_then(Provider::named)
 }

@@ -2,18 +2,16 @@
 
 #![no_main]
 
-use std::time::Duration;
-
 use libfuzzer_sys::fuzz_target;
 
-use weir::core::classify::{Answer, classify};
+use weir::core::classify::{Answer, PROVIDER_NAMES, Provider, classify};
 use weir_fuzz::answer::pair;
 
-/// Statuses that are refusals, and whose headers are read.
-const STATUSES: [u16; 3] = [429, 503, 529];
+/// The latest time of day that is tried, in the year 10889.
+const LATEST_MS: u64 = 1 << 48;
 
 fuzz_target!(|data: &[u8]| {
-    let Some((&choice, hint)) = data.split_first() else {
+    let Some((&[choice, clock], hint)) = data.split_first_chunk() else {
         return;
     };
     let headers: Vec<_> = hint
@@ -23,13 +21,21 @@ fuzz_target!(|data: &[u8]| {
         .collect();
     let said = String::from_utf8_lossy(hint);
     let body = serde_json::json!({"error": {"message": said}}).to_string();
-    let status = STATUSES.get(usize::from(choice) % STATUSES.len());
-    let verdict = classify(&Answer {
-        status: status.copied().unwrap_or(429),
+    let name = PROVIDER_NAMES.get(usize::from(choice) % PROVIDER_NAMES.len());
+    let answer = Answer {
         headers: &headers,
         body: body.as_bytes(),
-        provider: "auto",
-    });
-    // Nothing, or a wait: never none at all that looks like one.
-    assert_ne!(verdict.server_min, Some(Duration::ZERO));
+        provider: name
+            .and_then(|name| Provider::named(name))
+            .unwrap_or(Provider::AUTO),
+        now_ms: match clock {
+            0 => 1_790_000_000_000,
+            255 => u64::MAX,
+            _ => LATEST_MS / 255 * u64::from(clock),
+        },
+        ..Answer::of_status(429)
+    };
+    let verdict = classify(&answer);
+    assert_ne!(verdict.wait_ms, Some(0), "no wait of nothing");
+    assert_eq!(verdict, classify(&answer), "one answer, one verdict");
 });

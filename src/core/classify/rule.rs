@@ -113,6 +113,11 @@ impl Rule {
             .map_or(status >= 400, |wanted| wanted == status)
     }
 
+    /// What an answer must have.
+    pub fn conditions(&self) -> &Conditions {
+        &self.conditions
+    }
+
     /// What the rule says.
     pub fn class(&self) -> Class {
         self.class

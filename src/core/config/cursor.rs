@@ -94,6 +94,29 @@ impl<'a> At<'a> {
             .ok_or_else(|| self.breaks(Rule::Whole { min, max }))
     }
 
+    /// The `true` or `false` here.
+    pub(super) fn yes_or_no(&self) -> Result<bool, ConfigError> {
+        match self.value {
+            Json::Bool(value) => Ok(*value),
+            _ => Err(self.breaks(Rule::YesOrNo)),
+        }
+    }
+
+    /// The text here, or the number, `true`, `false` or `null` as JSON writes it.
+    pub(super) fn scalar(&self) -> Result<String, ConfigError> {
+        match self.value {
+            Json::Text(text) => Ok(text.clone()),
+            Json::Bool(value) => Ok(value.to_string()),
+            Json::Null => Ok("null".to_owned()),
+            // A configuration that passed through a protobuf `Struct` has 8.0 for 8.
+            Json::Number(number) => Ok(match number.as_f64().and_then(whole_of) {
+                Some(whole) => whole.to_string(),
+                None => number.to_string(),
+            }),
+            Json::List(_) | Json::Object(_) => Err(self.breaks(Rule::Scalar)),
+        }
+    }
+
     pub(super) fn is_null(&self) -> bool {
         *self.value == Json::Null
     }

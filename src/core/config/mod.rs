@@ -4,6 +4,7 @@
 //! where, what was given, and the rule ([`ConfigError`]). Nothing later checks a bound again.
 
 mod canonical;
+mod classify;
 mod cursor;
 mod error;
 mod host;
@@ -19,6 +20,7 @@ mod unbuilt;
 mod values;
 
 pub use crate::core::classify::{PROVIDER_NAMES, Provider};
+pub use classify::Classify;
 pub use error::{ConfigError, Rule};
 pub use host::Host;
 pub use matching::Facts;

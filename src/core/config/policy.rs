@@ -4,6 +4,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use super::classify::Classify;
 use super::names::{HeaderName, PolicyName};
 use super::pattern::{HostPattern, PathPrefix};
 use super::retry::Retry;
@@ -20,6 +21,7 @@ pub struct Policy {
     pub(super) queue: Queue,
     pub(super) retry: Retry,
     pub(super) patience_header: Option<HeaderName>,
+    pub(super) classify: Classify,
 }
 
 impl Policy {
@@ -62,6 +64,11 @@ impl Policy {
     /// The request header in which a client says how many milliseconds it will wait.
     pub fn patience_header(&self) -> Option<&HeaderName> {
         self.patience_header.as_ref()
+    }
+
+    /// How refusals are classified, beyond the provider's profile.
+    pub fn classify(&self) -> &Classify {
+        &self.classify
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
+use super::classify::{self, Classify};
 use super::cursor::{At, Fields};
 use super::names::{HeaderName, PolicyName};
 use super::pattern::{HostPattern, PathPrefix};
@@ -71,6 +72,7 @@ fn default_policy() -> Policy {
         queue: Queue::default(),
         retry: Retry::default(),
         patience_header: None,
+        classify: Classify::default(),
     }
 }
 
@@ -109,6 +111,10 @@ fn policy(fields: &Fields<'_>) -> Result<Policy, ConfigError> {
         patience_header: match fields.optional("patience_header") {
             None => default.patience_header,
             Some(at) => Some(parsed(&at, Rule::HeaderName, HeaderName::parse)?),
+        },
+        classify: match fields.optional("classify") {
+            None => default.classify,
+            Some(at) => classify::read(&at)?,
         },
     })
 }

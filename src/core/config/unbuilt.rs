@@ -15,7 +15,7 @@ pub(super) fn refuse(fields: &Fields<'_>) -> Result<(), ConfigError> {
     if let Some(ramp) = fields.optional("ramp") {
         refuse_ramp(&ramp)?;
     }
-    leave_out(fields, &["rate", "classify"])
+    leave_out(fields, &["rate"])
 }
 
 fn refuse_ramp(at: &At<'_>) -> Result<(), ConfigError> {
