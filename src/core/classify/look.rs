@@ -1,6 +1,9 @@
 //! Refusals inside a success: some providers answer 200 and say no in the body.
 
-use super::{Answer, Provider, Verdict};
+use super::classify::{in_event, in_json};
+use super::frames::{is_stream, read_event};
+use super::scan::{Key, Place, SKIP, Value, Visit, walk};
+use super::{Answer, Verdict, decode};
 
 /// What one event of a stream, or one small JSON body, under a success turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,45 +16,61 @@ pub enum Look {
     Error(Verdict),
 }
 
-/// Whether answers of this provider are worth a look under a success: it is known to refuse there.
-///
-/// `auto` goes by the host, without a port.
-pub fn looks_into_success(provider: Provider, host: Option<&[u8]>) -> bool {
-    let _ = host;
-    matches!(
-        provider.name(),
-        "minimax"
-            | "baidu-qianfan"
-            | "tencent"
-            | "iflytek-spark"
-            | "volcano-ark"
-            | "byteplus-modelark"
-            | "openai"
-            | "openai-codex"
-            | "anthropic"
-            | "dashscope"
-            | "openrouter"
-    )
-}
+/// Events before an answer begins, by their name or the `type` of their data.
+const PRELUDES: &[&[u8]] = &[
+    b"ping",
+    b"message_start",
+    b"response.created",
+    b"response.in_progress",
+];
 
-/// The first complete event of a stream, up to and with its blank line, and what follows it.
-pub fn next_event(stream: &[u8]) -> Option<(&[u8], &[u8])> {
-    let mut line_start = 0;
-    for (at, byte) in stream.iter().enumerate() {
-        if *byte != b'\n' {
-            continue;
-        }
-        let line = stream.get(line_start..at)?;
-        if line_start > 0 && matches!(line, b"" | b"\r") {
-            return stream.split_at_checked(at + 1);
-        }
-        line_start = at + 1;
-    }
-    None
-}
-
-/// Judges what came under a success: `answer.body` is one event of a stream, or one JSON body.
+/// Judges what came under a success: `answer.body` is one event of a stream, or one JSON body to its
+/// end.
 pub fn judge_event(answer: &Answer<'_>) -> Look {
-    let _ = answer;
-    Look::Innocent
+    let document = decode::document(answer);
+    let document = document.trim_ascii();
+    if document.is_empty() {
+        return Look::Prelude;
+    }
+    if !is_stream(document) {
+        return in_json(answer, document, false).map_or(Look::Innocent, Look::Error);
+    }
+    let event = read_event(document);
+    if let Some(verdict) = in_event(answer, &event) {
+        return Look::Error(verdict);
+    }
+    match event.data.is_empty() || PRELUDES.contains(&event.name.as_slice()) || opens(&event.data) {
+        true => Look::Prelude,
+        false => Look::Innocent,
+    }
+}
+
+/// Whether data without an event's name is a prelude by its `type`.
+fn opens(data: &[u8]) -> bool {
+    let mut kind = Kind::default();
+    walk(data, DOCUMENT, false, &mut kind);
+    kind.is_prelude
+}
+
+const DOCUMENT: Place = 1;
+const ROOT: Place = 2;
+
+#[derive(Default)]
+struct Kind {
+    is_prelude: bool,
+}
+
+impl Visit for Kind {
+    fn enter(&mut self, parent: Place, _: Key<'_>, is_list: bool) -> Place {
+        match (parent, is_list) {
+            (DOCUMENT, false) => ROOT,
+            _ => SKIP,
+        }
+    }
+
+    fn value(&mut self, parent: Place, key: Key<'_>, value: Value<'_>) {
+        if parent == ROOT && matches!(key, Key::Field(b"type")) {
+            self.is_prelude = PRELUDES.contains(&value.raw());
+        }
+    }
 }

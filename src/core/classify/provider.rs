@@ -1,22 +1,22 @@
-//! The provider profiles by name, and what each declares about itself.
+//! The provider profiles by name.
 
 use std::fmt;
 use std::num::NonZeroU32;
+
+pub use super::profiles::NAMES;
 
 /// A provider profile: whose dialect of refusals to expect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Provider(&'static str);
 
 impl Provider {
-    /// No profile: recognise the provider by its answers.
+    /// No profile: recognise the provider by its host and its answers.
     pub const AUTO: Provider = Provider("auto");
 
     /// The profile called `name`.
     pub fn named(name: &str) -> Option<Provider> {
-        NAMES
-            .iter()
-            .find(|known| **known == name)
-            .map(|known| Provider(known))
+        let place = NAMES.binary_search(&name).ok()?;
+        NAMES.get(place).map(|known| Provider(known))
     }
 
     /// The name in configurations and logs.
@@ -27,11 +27,7 @@ impl Provider {
     /// How many concurrent calls a server of this kind is known to work on at a time, used where
     /// a policy does not say. None: no such number, so no cap.
     pub fn declared_concurrency(self) -> Option<NonZeroU32> {
-        NonZeroU32::new(match self.0 {
-            "ollama" | "whisperx" => 1,
-            "llama-cpp" => 2,
-            _ => 0,
-        })
+        NonZeroU32::new(super::classify::declared_concurrency(self.0).into())
     }
 }
 
@@ -40,66 +36,6 @@ impl fmt::Display for Provider {
         f.write_str(self.0)
     }
 }
-
-/// Every name that `provider` may have, in alphabetical order.
-pub const NAMES: &[&str] = &[
-    "aimlapi",
-    "anthropic",
-    "auto",
-    "aws-bedrock",
-    "azure-openai",
-    "baidu-qianfan",
-    "byteplus-modelark",
-    "cerebras",
-    "cloudflare",
-    "cohere",
-    "crusoe",
-    "dashscope",
-    "databricks",
-    "deepseek",
-    "dify",
-    "digitalocean",
-    "elevenlabs",
-    "envoy",
-    "fireworks",
-    "gemini",
-    "generic",
-    "github-copilot",
-    "github-models",
-    "groq",
-    "huggingface",
-    "ibm-watsonx",
-    "iflytek-spark",
-    "kling",
-    "kong",
-    "litellm",
-    "llama-cpp",
-    "minimax",
-    "mistral",
-    "moonshot",
-    "nebius",
-    "neuralwatt",
-    "new-api",
-    "nginx",
-    "nvidia-nim",
-    "ollama",
-    "ollama-cloud",
-    "openai",
-    "openai-codex",
-    "openrouter",
-    "replicate",
-    "siliconflow",
-    "tencent",
-    "tgi",
-    "together",
-    "vertex",
-    "vllm",
-    "volcano-ark",
-    "wandb-inference",
-    "whisperx",
-    "xai",
-    "zhipu",
-];
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,10 @@
 //! Rules of the user, tried before anything Weir knows by itself.
 
-use super::Class;
+use super::scan::{Key, Place, SKIP, Value, Visit, walk};
+use super::{
+    Answer, Class, Confidence, Evidence, Scope, Verdict, What, classify::name_of, facts::Facts,
+    wait,
+};
 
 /// What an answer must have for a [`Rule`] to apply. Every condition that is given must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -157,5 +161,113 @@ fn steps(path: &str) -> Result<Vec<Step>, RuleError> {
     match steps.len() {
         0..=MAX_DEPTH => Ok(steps),
         _ => Err(RuleError::Depth),
+    }
+}
+
+/// The verdict of the first rule that applies.
+pub(super) fn tried(answer: &Answer<'_>, document: &[u8]) -> Option<Verdict> {
+    let mut rules = answer.rules.iter().enumerate();
+    let (position, rule) = rules.find(|(_, rule)| rule.applies(answer, document))?;
+    let class = rule.class;
+    let mut facts = Facts::default();
+    facts.read_json(document, false);
+    facts.settle(true);
+    let wait = wait::server_minimum(answer.headers, &facts, answer.now_ms, 0, rule.wait_header());
+    let wait = wait.filter(|_| class != Class::Other);
+    Some(Verdict {
+        refusal: class != Class::Other,
+        class,
+        retryable: class.is_retryable(),
+        wait_ms: wait.map(|wait| wait.ms),
+        scope: match class {
+            Class::Other => Scope::Request,
+            Class::Overloaded => Scope::Provider,
+            _ => Scope::Account,
+        },
+        confidence: Confidence::Exact,
+        profile: name_of(answer),
+        evidence: Evidence {
+            place: "rule",
+            what: What::Number(u16::try_from(position).unwrap_or(u16::MAX)),
+        },
+        wait_evidence: wait.map(|wait| wait.evidence),
+        ..Verdict::NOT_A_REFUSAL
+    })
+}
+
+impl Rule {
+    fn applies(&self, answer: &Answer<'_>, document: &[u8]) -> bool {
+        let Conditions {
+            header,
+            json,
+            phrase,
+            ..
+        } = &self.conditions;
+        let has_header = |(name, wanted): &(String, String)| {
+            let name = name.to_ascii_lowercase();
+            let mut values = answer.header(&name);
+            values.any(|value| value.trim_ascii().eq_ignore_ascii_case(wanted.as_bytes()))
+        };
+        self.is_for(answer.status)
+            && header.as_ref().is_none_or(has_header)
+            && json
+                .as_ref()
+                .is_none_or(|(_, wanted)| self.stands_in(document, wanted))
+            && phrase.as_ref().is_none_or(|phrase| holds(document, phrase))
+    }
+
+    fn stands_in(&self, document: &[u8], wanted: &str) -> bool {
+        let mut look = PathLook {
+            path: &self.path,
+            wanted,
+            is_there: false,
+        };
+        walk(document, DOCUMENT, false, &mut look);
+        look.is_there
+    }
+}
+
+fn holds(document: &[u8], phrase: &str) -> bool {
+    let mut windows = document.windows(phrase.len());
+    windows.any(|window| window.eq_ignore_ascii_case(phrase.as_bytes()))
+}
+
+/// The place around the document; that of a value `n` steps down the path is `n` above [`ROOT`].
+const DOCUMENT: Place = 1;
+const ROOT: Place = 2;
+
+struct PathLook<'r> {
+    path: &'r [Step],
+    wanted: &'r str,
+    is_there: bool,
+}
+
+impl PathLook<'_> {
+    /// Whether `key` under `parent` is the next step of the path, and how far that leads.
+    fn step(&self, parent: Place, key: Key<'_>) -> Option<usize> {
+        let done = usize::from(parent.checked_sub(ROOT)?);
+        let is_next = match (self.path.get(done)?, key) {
+            (Step::Field(wanted), Key::Field(name)) => wanted.as_bytes() == name,
+            (Step::Item(wanted), Key::Item(position)) => *wanted == position,
+            _ => false,
+        };
+        is_next.then_some(done + 1)
+    }
+}
+
+impl Visit for PathLook<'_> {
+    fn enter(&mut self, parent: Place, key: Key<'_>, _: bool) -> Place {
+        if parent == DOCUMENT {
+            return ROOT;
+        }
+        let steps = self
+            .step(parent, key)
+            .and_then(|steps| u8::try_from(steps).ok());
+        steps.map_or(SKIP, |steps| ROOT + steps)
+    }
+
+    fn value(&mut self, parent: Place, key: Key<'_>, value: Value<'_>) {
+        let is_end = self.step(parent, key) == Some(self.path.len());
+        self.is_there |= is_end && value.text() == self.wanted;
     }
 }
