@@ -19,4 +19,5 @@ mod order;
 mod refused;
 mod reload;
 mod stats;
+mod successes;
 mod uploads;

@@ -14,6 +14,7 @@ use weir::core::time::Time;
 pub(crate) struct Ask {
     pub(crate) worker: usize,
     pub(crate) cluster: &'static str,
+    pub(crate) host: &'static str,
     pub(crate) headers: Vec<(&'static str, String)>,
     /// The client has not sent the whole request yet.
     pub(crate) uploading: bool,
@@ -28,6 +29,7 @@ impl Ask {
         Ask {
             worker,
             cluster: "ark",
+            host: "llm",
             ..Ask::default()
         }
     }
@@ -39,6 +41,11 @@ impl Ask {
 
     pub(crate) fn cluster(mut self, cluster: &'static str) -> Ask {
         self.cluster = cluster;
+        self
+    }
+
+    pub(crate) fn host(mut self, host: &'static str) -> Ask {
+        self.host = host;
         self
     }
 

@@ -82,7 +82,7 @@ impl Worker {
             provider: call.policy().map_or(Provider::AUTO, Policy::provider),
             host: None,
             now_ms: host.wall_ms(),
-            rules: &[],
+            rules: call.policy().map_or(&[], |p| p.classify().rules()),
         });
         if let Some(class) = verdict.refused() {
             self.stats.count(&call.policy_name, Count::Refusal(class));

@@ -97,10 +97,12 @@ impl Worker {
             stream,
             Attempt {
                 number: begin.number,
+                host: request.header(":authority").map(<[u8]>::to_vec),
                 has_slot,
                 request_complete: begin.request_complete,
                 deadline: left.map_or(Time::NEVER, |left| now + left),
                 reading: None,
+                unseen: None,
             },
         );
         self.streams.insert(stream, id);
@@ -150,7 +152,23 @@ impl Worker {
         } = head;
         // A mark that is not ours would make the router retry.
         let foreign = remove_marks(&headers);
-        if !may_refuse(status, &[]) {
+        if (200..300).contains(&status) && !is_whole {
+            let attempt = call.attempts.get(&stream);
+            let look = attempt.and_then(|a| self.begin_look(now, call, a, status, &headers));
+            if let (Some((look, until)), Some(attempt)) = (look, call.attempts.get_mut(&stream)) {
+                attempt.reading = Some(Reading {
+                    status,
+                    headers,
+                    body: Vec::new(),
+                    request_complete: true,
+                    until,
+                    look: Some(look),
+                });
+                return Next::Pause;
+            }
+        }
+        let rules = call.policy().map_or(&[][..], |p| p.classify().rules());
+        if status < 300 || !may_refuse(status, rules) {
             // It goes to the client, whatever a hedged attempt beside it was told.
             call.forget_refusal();
             if is_whole {
@@ -172,6 +190,7 @@ impl Worker {
             body: Vec::new(),
             request_complete: attempt.request_complete,
             until: now + READ_FOR,
+            look: None,
         });
         let body = match is_whole {
             true => Body::Whole,
@@ -221,10 +240,14 @@ impl Worker {
 }
 
 /// The length an answer's headers announce; 0 if none.
-fn content_length(headers: &Headers) -> u64 {
-    headers
-        .iter()
-        .find(|(name, _)| name == b"content-length")
-        .and_then(|(_, value)| std::str::from_utf8(value).ok()?.parse().ok())
+pub(super) fn content_length(headers: &Headers) -> u64 {
+    first(headers, "content-length")
+        .and_then(|value| std::str::from_utf8(value).ok()?.parse().ok())
         .unwrap_or(0)
+}
+
+/// The first value of a header.
+pub(super) fn first<'a>(headers: &'a Headers, name: &str) -> Option<&'a [u8]> {
+    let found = headers.iter().find(|(n, _)| n == name.as_bytes());
+    found.map(|(_, value)| value.trim_ascii())
 }

@@ -150,7 +150,7 @@ impl Worker {
         }
     }
 
-    /// A refusal's body has not ended in time: what is there must do.
+    /// A body has not ended in time: what is there must do.
     fn stop_reading(
         &mut self,
         host: &impl Host,
@@ -159,6 +159,9 @@ impl Worker {
         stream: StreamId,
     ) -> Option<Action> {
         let reading = call.attempts.get(&stream)?.reading.as_ref()?;
+        if reading.look.is_some() {
+            return self.stop_look(host, now, call, stream);
+        }
         let (body, avoided) = match reading.body.is_empty() {
             true => (Body::Unseen, Avoided::NoStopIteration),
             false => (Body::WithoutEnd, Avoided::BodyWithoutEnd),

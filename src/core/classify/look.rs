@@ -2,6 +2,7 @@
 
 use super::classify::{in_event, in_json};
 use super::frames::{is_stream, read_event};
+use super::rule::tried;
 use super::scan::{Key, Place, SKIP, Value, Visit, walk};
 use super::{Answer, Verdict, decode};
 
@@ -33,10 +34,12 @@ pub fn judge_event(answer: &Answer<'_>) -> Look {
         return Look::Prelude;
     }
     if !is_stream(document) {
-        return in_json(answer, document, false).map_or(Look::Innocent, Look::Error);
+        let verdict = tried(answer, document).or_else(|| in_json(answer, document, false));
+        return verdict.map_or(Look::Innocent, Look::Error);
     }
     let event = read_event(document);
-    if let Some(verdict) = in_event(answer, &event) {
+    let verdict = tried(answer, &event.data).or_else(|| in_event(answer, &event));
+    if let Some(verdict) = verdict {
         return Look::Error(verdict);
     }
     match event.data.is_empty() || PRELUDES.contains(&event.name.as_slice()) || opens(&event.data) {
