@@ -66,7 +66,7 @@ struct Tally {
     ok: usize,
 }
 
-/// Explains every case, then sums up. Returns whether any was missed.
+/// Explains every case, then sums up. Returns whether none was missed.
 pub(super) fn run(path: &Path, out: &mut impl Write) -> std::result::Result<bool, Problem> {
     let text = std::fs::read_to_string(path).map_err(|error| Problem::File {
         path: path.to_owned(),
@@ -93,7 +93,7 @@ pub(super) fn run(path: &Path, out: &mut impl Write) -> std::result::Result<bool
     }
     let summary = BTreeMap::from([("summary", summary)]);
     writeln!(out, "{}", json::line(&summary)).map_err(Problem::Output)?;
-    Ok(missed)
+    Ok(!missed)
 }
 
 impl Case {

@@ -15,43 +15,54 @@ mod prose;
 use std::io::{self, IsTerminal, Read, Write};
 use std::process::ExitCode;
 
-use args::{Asked, Problem};
+use args::{Asked, Problem, Source};
 use given::{Body, Given};
 use weir::core::classify::classify;
 
 fn main() -> ExitCode {
     let args = std::env::args_os().skip(1);
-    let asked = args::parse(args.map(|arg| arg.into_encoded_bytes()));
-    match asked.and_then(|asked| answer(asked, &mut io::stdout().lock())) {
-        Ok(code) => code,
-        Err(Problem::Help) => {
-            eprintln!("{}", args::USAGE);
-            ExitCode::SUCCESS
-        }
-        // Whoever read the results has seen enough.
-        Err(Problem::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
-            ExitCode::SUCCESS
-        }
-        Err(problem) => {
-            eprintln!("explain: {problem}");
-            if problem.is_usage() {
-                eprintln!("\n{}", args::USAGE);
-            }
-            ExitCode::from(2)
-        }
-    }
+    let args = args.map(|arg| arg.into_encoded_bytes());
+    // Nobody types an answer.
+    let mut stdin: Box<dyn Read> = match io::stdin().is_terminal() {
+        true => Box::new(io::empty()),
+        false => Box::new(io::stdin()),
+    };
+    ExitCode::from(run(
+        args,
+        &mut stdin,
+        &mut io::stdout().lock(),
+        &mut io::stderr(),
+    ))
 }
 
-fn answer(asked: Asked, out: &mut impl Write) -> Result<ExitCode, Problem> {
+/// The whole program; returns its exit code.
+pub(crate) fn run(
+    args: impl Iterator<Item = Vec<u8>>,
+    stdin: &mut impl Read,
+    out: &mut impl Write,
+    err: &mut impl Write,
+) -> u8 {
+    let (code, said) = match args::parse(args).and_then(|asked| answer(asked, stdin, out)) {
+        Ok(is_right) => return u8::from(!is_right),
+        Err(Problem::Help) => (0, args::USAGE.to_owned()),
+        // Whoever read the results has seen enough.
+        Err(Problem::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => return 0,
+        Err(problem) if problem.is_usage() => (2, format!("explain: {problem}\n\n{}", args::USAGE)),
+        Err(problem) => (2, format!("explain: {problem}")),
+    };
+    // If nobody hears it there is nobody to tell.
+    let _ = writeln!(err, "{said}");
+    code
+}
+
+/// Writes what was asked for; returns whether all cases are as expected.
+fn answer(asked: Asked, stdin: &mut impl Read, out: &mut impl Write) -> Result<bool, Problem> {
     match asked {
-        Asked::Cases { path } => {
-            let missed = cases::run(&path, out)?;
-            Ok(ExitCode::from(u8::from(missed)))
-        }
+        Asked::Cases { path } => cases::run(&path, out),
         Asked::One { given, as_json } => {
             let given = match given {
-                args::Source::Options(given) => given,
-                args::Source::Stdin(given) => from_stdin(given)?,
+                Source::Options(given) => given,
+                Source::Stdin(given) => from_curl(given, stdin)?,
             };
             let verdict = classify(&given.answer());
             let text = match as_json {
@@ -59,19 +70,18 @@ fn answer(asked: Asked, out: &mut impl Write) -> Result<ExitCode, Problem> {
                 false => prose::explain(&given, &verdict),
             };
             writeln!(out, "{text}").map_err(Problem::Output)?;
-            Ok(ExitCode::SUCCESS)
+            Ok(true)
         }
     }
 }
 
 /// Fills in what `curl -i` printed.
-fn from_stdin(given: Given) -> Result<Given, Problem> {
-    let mut stdin = io::stdin();
-    if stdin.is_terminal() {
-        return Err(Problem::Nothing);
-    }
+fn from_curl(given: Given, stdin: &mut impl Read) -> Result<Given, Problem> {
     let mut printed = Vec::new();
     stdin.read_to_end(&mut printed).map_err(Problem::Input)?;
+    if printed.is_empty() {
+        return Err(Problem::Nothing);
+    }
     let (status, headers, body) = curl::read(&printed).ok_or(Problem::NotCurl)?;
     Ok(Given {
         status,
