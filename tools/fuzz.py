@@ -63,7 +63,7 @@ def build():
     host = re.search(r"^host: (.*)$", version, re.MULTILINE)[1]
     target = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").resolve() / "fuzz"
     # A named target keeps the counters out of build scripts, which have nobody to count for.
-    command = ["cargo", "build", "--release", "--locked", "--target", host]
+    command = ["cargo", "build", "--release", "--target", host]
     environment = {
         **os.environ,
         "CARGO_TARGET_DIR": str(target),
