@@ -149,3 +149,17 @@ fn without_a_word_there_are_no_rules_and_statuses_stay() {
         assert_eq!(read(silent).unwrap(), Classify::default(), "{silent}");
     }
 }
+
+#[test]
+fn the_documented_rules_are_read() {
+    let page = include_str!("../docs/classify.md");
+    let (_, rest) = page.split_once("```json\n").unwrap();
+    let (policy, _) = rest.split_once("```").unwrap();
+    let config = Config::parse(format!(r#"{{"policies":[{policy}]}}"#).as_bytes()).unwrap();
+    let rules = config.policies().first().unwrap().classify().rules();
+    let classes: Vec<_> = rules.iter().map(|rule| rule.class()).collect();
+    assert_eq!(
+        classes,
+        [Class::QuotaExhausted, Class::Overloaded, Class::Concurrency]
+    );
+}

@@ -1,6 +1,5 @@
 //! Reading JSON with the place always at hand, so that every error can name it.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::json::{Json, quoted};
@@ -26,8 +25,7 @@ impl<'a> At<'a> {
         let Json::Object(fields) = self.value else {
             return Err(self.breaks(Rule::Object));
         };
-        let mut seen = BTreeSet::new();
-        for (name, value) in fields {
+        for (at, (name, value)) in fields.iter().enumerate() {
             let path = || join(&self.path, name);
             let given = || value.shown();
             if !known.contains(&name.as_str()) {
@@ -37,7 +35,8 @@ impl<'a> At<'a> {
                     nearest: Nearest::to(name, known),
                 });
             }
-            if !seen.insert(name) {
+            // Names are known here, so those before are few.
+            if fields.iter().take(at).any(|(before, _)| before == name) {
                 return Err(ConfigError::Repeated {
                     path: path(),
                     given: given(),

@@ -1,6 +1,5 @@
 //! From JSON to policies: one function per object of the configuration, its fields in order.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use super::classify::{self, Classify};
@@ -32,12 +31,12 @@ pub(super) fn plugin(at: &At<'_>) -> Result<(u16, Vec<Policy>), ConfigError> {
 }
 
 fn policies(at: &At<'_>) -> Result<Vec<Policy>, ConfigError> {
-    let mut taken = BTreeMap::new();
-    let mut policies = Vec::new();
-    for (index, at) in at.list()?.iter().enumerate() {
+    let mut policies: Vec<Policy> = Vec::new();
+    for at in at.list()? {
         let fields = at.object(POLICY)?;
         let policy = policy(&fields)?;
-        if let Some(taken_by) = taken.insert(policy.name().to_owned(), index) {
+        let taken_by = policies.iter().position(|p| p.name() == policy.name());
+        if let Some(taken_by) = taken_by {
             let name = fields.required("name", Rule::PolicyName)?;
             return Err(name.breaks(Rule::UniqueName { taken_by }));
         }
