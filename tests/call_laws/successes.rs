@@ -329,6 +329,25 @@ fn the_first_byte_is_not_waited_for_for_ever() {
 }
 
 #[test]
+fn in_shadow_a_refusal_is_counted_and_nothing_is_kept_back() {
+    let mut sim = Sim::policy(1, r#""provider":"anthropic","mode":"shadow""#);
+    let id = sim.arrive(Ask::on(0));
+    sim.head(id, stream());
+    assert_eq!(sim.state(id), State::Answered(200));
+    sim.part(id, START.as_bytes(), false);
+    assert_eq!(sim.received(id).body, START.as_bytes());
+    sim.part(id, OVERLOADED.as_bytes(), true);
+    let silent = sim.arrive(Ask::on(0));
+    sim.head(silent, stream());
+    sim.run(ms(70_000));
+    sim.part(silent, OVERLOADED.as_bytes(), true);
+    sim.run(ms(300));
+    assert_eq!(sim.count("retries.class.overloaded"), 1);
+    assert_eq!(sim.plugin("avoided.no_stop_iteration"), 0);
+    sim.check_empty();
+}
+
+#[test]
 fn every_chunking_of_a_stream_reaches_the_client_as_it_was() {
     let whole = format!(": hi\r\n\r\n{START}{TEXT}{OVERLOADED}{TEXT}");
     for size in 1..whole.len() {

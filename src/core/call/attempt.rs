@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use super::arrive::Request;
 use super::read::{BODY_CAP, Body, READ_FOR};
+use super::shadow::Phantom;
 use super::state::{Attempt, Call, Reading};
 use super::{Headers, StreamId, Worker};
 use crate::core::answer::{Edit, remove_marks};
 use crate::core::classify::{is_refusal_status, may_refuse};
-use crate::core::config::Config;
+use crate::core::config::{Config, Mode};
 use crate::core::report::stats::{Avoided, Count};
 use crate::core::time::Time;
 use crate::port::Host;
@@ -73,17 +74,24 @@ impl Worker {
             None => {
                 let (id, mut call) = self.admit(host, now, request, config)?;
                 call.started = Some(now);
+                if call.policy().is_some_and(|p| p.mode() == Mode::Shadow) {
+                    call.phantom = Some(Phantom::Same);
+                }
                 self.avoid(host, now, Avoided::NoGateHalf);
                 (id, call, true)
             }
         };
-        let has_slot = call.place.is_some();
+        let has_slot = call.place.is_some() && call.has_own_slots();
         if std::mem::take(&mut call.has_grant) {
             // The grant is committed: its slot is this attempt's.
+        } else if !has_slot && call.attempts_made == 0 {
+            // Its phantom waits.
         } else {
             self.stats.count(&call.policy_name, Count::Unplanned);
-            if let Some(place) = call.place {
-                self.gates.line_mut(place).run();
+            if let Some(place) = call.place
+                && has_slot
+            {
+                self.gates.line_mut(place).run_unplanned();
                 self.gates.report(host, now, place);
             }
         }
@@ -98,6 +106,7 @@ impl Worker {
             Attempt {
                 number: begin.number,
                 host: request.header(":authority").map(<[u8]>::to_vec),
+                began: now,
                 has_slot,
                 request_complete: begin.request_complete,
                 deadline: left.map_or(Time::NEVER, |left| now + left),
@@ -151,7 +160,11 @@ impl Worker {
             is_whole,
         } = head;
         // A mark that is not ours would make the router retry.
-        let foreign = remove_marks(&headers);
+        let is_shadow = call.is_shadow();
+        let foreign = match is_shadow {
+            true => Vec::new(),
+            false => remove_marks(&headers),
+        };
         if (200..300).contains(&status) && !is_whole {
             let attempt = call.attempts.get(&stream);
             let look = attempt.and_then(|a| self.begin_look(now, call, a, status, &headers));
@@ -164,7 +177,10 @@ impl Worker {
                     until,
                     look: Some(look),
                 });
-                return Next::Pause;
+                return match is_shadow {
+                    true => Next::UNCHANGED,
+                    false => Next::Pause,
+                };
             }
         }
         let rules = call.policy().map_or(&[][..], |p| p.classify().rules());
@@ -197,6 +213,7 @@ impl Worker {
             // Not kept back: the host would put an error of its own in the place of what does not
             // fit its buffer.
             false if length > BODY_CAP as u64 => Body::OverCap,
+            false if is_shadow => return Next::UNCHANGED,
             false => return Next::Pause,
         };
         self.conclude(host, now, call, stream, body)
@@ -233,7 +250,8 @@ impl Worker {
             && std::mem::take(&mut attempt.has_slot)
             && let Some(place) = call.place
         {
-            self.gates.line_mut(place).finish();
+            let held_for = now.since(attempt.began);
+            self.gates.line_mut(place).finish(held_for);
             self.gates.report(host, now, place);
         }
     }

@@ -100,6 +100,9 @@ impl Worker {
 
     /// A body that is kept back has been seen.
     pub(super) fn see(&mut self, call: &Call) {
+        if call.is_shadow() {
+            return;
+        }
         self.sights.set(&call.policy_name, Sight::Clear);
     }
 
@@ -113,6 +116,7 @@ impl Worker {
         size: usize,
         is_end: bool,
     ) -> Next {
+        let is_shadow = call.is_shadow();
         let policy = call.config.policies().get(call.policy);
         let Some(attempt) = call.attempts.get_mut(&stream) else {
             return Next::UNCHANGED;
@@ -129,7 +133,10 @@ impl Worker {
         match judge(reading, policy, name, host.wall_ms(), body) {
             Judged::More if body == Body::WithoutEnd => {
                 begin(reading, now);
-                Next::Pause
+                match is_shadow {
+                    true => Next::UNCHANGED,
+                    false => Next::Pause,
+                }
             }
             Judged::Error(verdict) => self.settle(host, now, call, stream, body, verdict),
             Judged::More | Judged::Innocent => self.end_look(host, now, call, stream, is_end),
@@ -144,13 +151,15 @@ impl Worker {
         call: &mut Call,
         stream: StreamId,
     ) -> Option<Action> {
+        let is_shadow = call.is_shadow();
         let attempt = call.attempts.get_mut(&stream)?;
         let reading = attempt.reading.as_ref()?;
-        if reading.body.is_empty() {
+        if reading.body.is_empty() && !is_shadow {
             attempt.unseen = Some(now);
             self.sights.set(&call.policy_name, Sight::Unknown);
         }
         match self.end_look(host, now, call, stream, false) {
+            Next::Pass(_) if is_shadow => None,
             Next::Pass(edits) => Some(Action::Answer {
                 attempt: stream,
                 edits,
@@ -171,11 +180,12 @@ impl Worker {
         if is_end {
             self.give_back(host, now, call, stream);
         }
+        let is_shadow = call.is_shadow();
         let attempt = call.attempts.get_mut(&stream);
-        let reading = attempt.and_then(|attempt| attempt.reading.take());
-        reading.map_or(Next::UNCHANGED, |reading| {
-            Next::Pass(remove_marks(&reading.headers))
-        })
+        match attempt.and_then(|attempt| attempt.reading.take()) {
+            Some(reading) if !is_shadow => Next::Pass(remove_marks(&reading.headers)),
+            _ => Next::UNCHANGED,
+        }
     }
 
     /// The body of an answer that went on unseen: one that comes at once had been held back.
