@@ -46,7 +46,7 @@ impl Case<'_> {
             return self.by_code(found);
         }
         if self.is_certain()
-            && let Some(phrase) = self.spoken.of(Kind::Burst)
+            && let Some(phrase) = self.spoken.burst()
         {
             return phrase_says(Class::BurstRate, phrase);
         }
@@ -244,20 +244,23 @@ impl Case<'_> {
             })
         };
         for (name, value) in self.headers {
-            let is_zero = value.trim_ascii() == b"0";
-            match name.as_slice() {
-                b"anthropic-ratelimit-unified-status" if value.trim_ascii() == b"rejected" => {
+            let value = value.trim_ascii();
+            let Ok(name) = std::str::from_utf8(name) else {
+                continue;
+            };
+            match name {
+                _ if value == b"rejected" && name.starts_with("anthropic-ratelimit-unified") => {
                     let place = "header:anthropic-ratelimit-unified-status";
                     return says(Class::QuotaExhausted, place, "rejected");
                 }
-                b"x-concurrent-limit-remaining" if is_zero => {
+                _ if value == b"0" && name.contains("concurren") && name.ends_with("remaining") => {
                     return says(
                         Class::Concurrency,
                         "header:x-concurrent-limit-remaining",
                         "0",
                     );
                 }
-                b"x-ratelimit-type" => {
+                "x-ratelimit-type" => {
                     let mut words = Words::default();
                     words.add(&String::from_utf8_lossy(value));
                     let kinds = spoken(&words);

@@ -2,12 +2,8 @@
 
 use std::borrow::Cow;
 
-use miniz_oxide::inflate::core::inflate_flags::{
-    TINFL_FLAG_PARSE_ZLIB_HEADER, TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF,
-};
-use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
-
 use super::Answer;
+use super::inflate::inflate;
 
 /// The most bytes that a compressed body is unpacked to: as much as is ever read of a plain one.
 const MAX_BYTES: usize = 16 * 1024;
@@ -18,7 +14,7 @@ const MAX_BYTES: usize = 16 * 1024;
 /// `content-encoding`, and packed without one.
 pub(super) fn document<'a>(answer: &Answer<'a>) -> Cow<'a, [u8]> {
     let body = answer.body;
-    let encoding = answer.header("content-encoding").next_back_token();
+    let encoding = encoding(answer);
     let plain: Cow<'a, [u8]> = match body {
         [0x1F, 0x8B, ..] => Cow::Owned(gunzip(body)),
         _ if is_readable(body) => Cow::Borrowed(body),
@@ -40,20 +36,17 @@ enum Encoding {
     Unknown,
 }
 
-trait LastToken<'a> {
-    fn next_back_token(self) -> Encoding;
-}
-
-impl<'a, I: Iterator<Item = &'a [u8]>> LastToken<'a> for I {
-    fn next_back_token(self) -> Encoding {
-        let Some(value) = self.last() else {
-            return Encoding::Plain;
-        };
-        match value.trim_ascii().to_ascii_lowercase().as_slice() {
-            b"" | b"identity" | b"gzip" | b"x-gzip" => Encoding::Plain,
-            b"deflate" => Encoding::Deflate,
-            _ => Encoding::Unknown,
-        }
+fn encoding(answer: &Answer<'_>) -> Encoding {
+    let Some(value) = answer.header("content-encoding").last() else {
+        return Encoding::Plain;
+    };
+    let is = |name: &str| value.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
+    if is("deflate") {
+        Encoding::Deflate
+    } else if ["", "identity", "gzip", "x-gzip"].into_iter().any(is) {
+        Encoding::Plain
+    } else {
+        Encoding::Unknown
     }
 }
 
@@ -73,9 +66,8 @@ fn without_mark(bytes: &[u8]) -> &[u8] {
 
 /// What can be had of a gzip file, which may be cut short.
 fn gunzip(file: &[u8]) -> Vec<u8> {
-    after_header(file)
-        .map(|deflated| inflate(deflated, 0))
-        .unwrap_or_default()
+    let deflated = after_header(file).unwrap_or_default();
+    inflate(deflated, MAX_BYTES)
 }
 
 /// The compressed bytes behind the header (RFC 1952, 2.3).
@@ -97,19 +89,13 @@ fn after_header(file: &[u8]) -> Option<&[u8]> {
 
 /// `deflate` is zlib by the standard and bare by custom.
 fn inflate_any(body: &[u8]) -> Vec<u8> {
-    let as_zlib = inflate(body, TINFL_FLAG_PARSE_ZLIB_HEADER);
-    match as_zlib.is_empty() {
-        true => inflate(body, 0),
-        false => as_zlib,
-    }
-}
-
-fn inflate(deflated: &[u8], flags: u32) -> Vec<u8> {
-    let mut out = vec![0; MAX_BYTES];
-    let flags = flags | TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
-    let mut state = Box::<DecompressorOxide>::default();
-    // However it ends, what came out until then is good.
-    let (_, _, written) = decompress(&mut state, deflated, &mut out, 0, flags);
-    out.truncate(written);
-    out
+    let deflated = match body {
+        [first, second, rest @ ..]
+            if first & 15 == 8 && u16::from_be_bytes([*first, *second]) % 31 == 0 =>
+        {
+            rest
+        }
+        _ => body,
+    };
+    inflate(deflated, MAX_BYTES)
 }

@@ -72,7 +72,6 @@ impl Shape {
     /// The top level is that of an error.
     pub(super) const ERROR_ROOT: Shape = Shape(1 << 17);
     pub(super) const EXCEPTION: Shape = Shape(1 << 18);
-    pub(super) const PARAM: Shape = Shape(1 << 19);
     pub(super) const RAW_STATUS: Shape = Shape(1 << 20);
     pub(super) const STATUS: Shape = Shape(1 << 21);
 
@@ -132,24 +131,24 @@ impl Facts {
         let text = text.rsplit('#').next().unwrap_or_default();
         let text = text.split(':').next().unwrap_or_default().trim();
         if !text.is_empty() && text.len() <= MAX_CODE_BYTES && self.codes.len() < MAX_ITEMS {
-            self.codes.push(Code {
+            // In an order that does not hang on that of the fields.
+            let is_before = |code: &Code| (code.place, code.text.as_str()) < (place, text);
+            let at = self.codes.iter().take_while(|code| is_before(code)).count();
+            let code = Code {
                 text: text.to_owned(),
                 place,
                 is_at_root,
-            });
+            };
+            self.codes.insert(at, code);
         }
     }
 
-    /// Takes what the top level says for an error, or forgets it. Puts everything in an order that
-    /// does not hang on that of the fields.
+    /// Takes what the top level says for an error, or forgets it.
     pub(super) fn settle(&mut self, is_error: bool) {
         if !is_error && !self.shape.has(Shape::ERROR_ROOT) {
             self.codes.retain(|code| !code.is_at_root);
             self.messages.retain(|message| !message.is_at_root);
         }
-        self.codes
-            .sort_by(|a, b| (a.place, &a.text).cmp(&(b.place, &b.text)));
-        self.messages.sort_by(|a, b| a.text.cmp(&b.text));
     }
 
     /// Whether the body holds an error, if it came under a success.
@@ -167,10 +166,15 @@ impl Facts {
             return;
         }
         self.text_bytes += text.len();
-        self.messages.push(Message {
+        let messages = self.messages.iter();
+        let at = messages
+            .take_while(|message| message.text.as_str() < text)
+            .count();
+        let message = Message {
             text: text.to_owned(),
             is_at_root,
-        });
+        };
+        self.messages.insert(at, message);
         self.look_into(text);
     }
 
@@ -263,7 +267,7 @@ impl Visit for Facts {
                 false => DETAIL,
             },
             (ERROR, b"error" | b"innererror" | b"cause" | b"detail") => ERROR,
-            (ERROR | DETAIL | METADATA, b"metadata") => METADATA,
+            (ERROR | DETAIL | METADATA, b"metadata" | b"extensions") => METADATA,
             (ERROR | METADATA, b"headers") => HEADERS,
             (DETAIL, b"violations") => VIOLATIONS,
             (DETAIL, b"retrydelay") => RETRY_DELAY,
@@ -338,153 +342,159 @@ impl Visit for Facts {
 impl Facts {
     fn at_root(&mut self, name: &[u8], value: Value<'_>) {
         let is_number = matches!(value, Value::Bare(_));
-        match name {
-            b"code" => {
+        let Some(field) = field(name) else { return };
+        match field {
+            Field::Code => {
                 self.shape.add(Shape::TOP_CODE);
                 if is_number {
                     self.shape.add(Shape::TOP_CODE_IS_NUMBER);
                 }
                 self.code("body:code", &value.text(), true);
             }
-            b"errorcode" => {
+            Field::ErrorCode => {
                 if value.raw() != b"0" {
                     self.shape.add(Shape::ERROR_CODE);
                     self.shape.add(Shape::ERROR_ROOT);
                     self.code("body:error_code", &value.text(), true);
                 }
             }
-            b"type" | b"errortype" | b"object" | b"eventtype" => {
+            Field::Type => {
                 if value.raw() == b"error" {
                     self.shape.add(Shape::TYPE_ERROR);
                     self.shape.add(Shape::ERROR_ROOT);
                 }
                 self.code("body:type", &value.text(), true);
             }
-            b"status" | b"id" | b"statuscode" | b"name" | b"reason" => {
-                if name == b"id" && value.raw().starts_with(b"chatcmpl") {
-                    self.shape.add(Shape::CHAT_ID);
-                }
-                if name == b"status" {
+            Field::Status | Field::Reason | Field::Id => {
+                if field == Field::Status {
                     self.shape.add(Shape::STATUS);
+                } else if value.raw().starts_with(b"chatcmpl") {
+                    self.shape.add(Shape::CHAT_ID);
                 }
                 self.code("body:status", &value.text(), true);
             }
-            b"error" | b"errors" | b"err" => {
-                if value.raw().is_empty() || is_number {
-                    return;
+            Field::Error => {
+                if !value.raw().is_empty() && !is_number {
+                    self.shape.add(Shape::ERROR_OBJECT);
+                    let text = value.text();
+                    self.message(&text, false);
+                    self.code("body:error", &text, false);
                 }
-                self.shape.add(Shape::ERROR_OBJECT);
-                let text = value.text();
-                self.message(&text, false);
-                self.code("body:error", &text, false);
             }
-            b"message" | b"msg" | b"detail" | b"title" | b"description" | b"errordescription" => {
-                self.message(&value.text(), true);
-            }
-            b"errormsg" | b"errormessage" => {
+            Field::Message => self.message(&value.text(), true),
+            Field::ErrorMessage => {
                 self.shape.add(Shape::ERROR_MSG);
                 self.message(&value.text(), true);
             }
-            b"requestid" => self.shape.add(Shape::REQUEST_ID),
-            b"sid" => self.shape.add(Shape::SID),
-            b"success" => self.shape.add(Shape::SUCCESS),
-            b"rawstatuscode" => self.shape.add(Shape::RAW_STATUS),
-            b"param" => self.shape.add(Shape::PARAM),
-            name => self.if_hint(name, value),
+            Field::Shape(shape) => self.shape.add(shape),
+            Field::Hint(unit) => self.hint(unit, value),
+            Field::LimitSource | Field::Raw | Field::QuotaId | Field::QuotaValue => {}
         }
     }
 
     fn in_error(&mut self, parent: Place, name: &[u8], value: Value<'_>) {
-        let place = match name {
-            b"code" | b"errorcode" => "body:error.code",
+        let Some(field) = field(name) else { return };
+        let place = match field {
+            Field::Code | Field::ErrorCode => "body:error.code",
             // Google's name of the detail.
-            b"type" if parent == DETAIL => return,
-            b"type" | b"errortype" => "body:error.type",
-            b"status" => "body:error.status",
-            b"reason" => "body:error.details.reason",
-            b"limitsource" => "body:error.metadata.limit_source",
-            b"message" | b"msg" | b"detail" | b"description" | b"errormessage" | b"faultstring"
-            | b"messagezh" | b"title" => {
+            Field::Type if parent == DETAIL => return,
+            Field::Type => "body:error.type",
+            Field::Status => "body:error.status",
+            Field::Reason => "body:error.details.reason",
+            Field::LimitSource => "body:error.metadata.limit_source",
+            Field::Error if matches!(value, Value::Bare(_)) => return,
+            Field::Message | Field::ErrorMessage | Field::Raw | Field::Error => {
                 self.message(&value.text(), false);
                 return;
             }
-            b"raw" | b"body" => {
-                self.message(&value.text(), false);
-                return;
-            }
-            b"error" => {
-                if let (Value::Text(_), false) = (value, value.raw().is_empty()) {
-                    self.shape.add(Shape::ERROR_OBJECT);
-                    self.message(&value.text(), false);
-                }
-                return;
-            }
-            b"source" => {
-                self.shape.add(Shape::SOURCE);
-                return;
-            }
-            b"quotaid" | b"quotalimit" | b"quotametric" => {
+            Field::QuotaId => {
                 self.quota_ids.add(&value.text());
                 return;
             }
-            b"quotavalue" => {
+            Field::QuotaValue => {
                 self.zero_quota |= value.raw() == b"0";
                 return;
             }
-            name => {
-                self.if_hint(name, value);
+            Field::Hint(unit) => {
+                self.hint(unit, value);
                 return;
             }
+            Field::Shape(shape) => {
+                self.shape.add(shape);
+                return;
+            }
+            Field::Id => return,
         };
         if parent != CHOICE {
             self.code(place, &value.text(), false);
         }
     }
-
-    fn if_hint(&mut self, name: &[u8], value: Value<'_>) {
-        let unit = match name {
-            b"retryafter"
-            | b"retryafterseconds"
-            | b"retryaftersecs"
-            | b"retryaftersec"
-            | b"retrydelay"
-            | b"retrydelayseconds"
-            | b"retryin"
-            | b"retryinseconds"
-            | b"retryat"
-            | b"quotaresetdelay"
-            | b"quotaresettimestamp"
-            | b"resetsat"
-            | b"resetat"
-            | b"resettime"
-            | b"resetsin"
-            | b"resetin"
-            | b"resetsinseconds"
-            | b"resetinseconds"
-            | b"resetafter"
-            | b"resetafterseconds"
-            | b"resettimestamp"
-            | b"reset"
-            | b"resets"
-            | b"waitseconds"
-            | b"waittime"
-            | b"wait"
-            | b"estimatedtime"
-            | b"availableat"
-            | b"resetdate" => Unit::Seconds,
-            b"retryafterms"
-            | b"retryaftermillis"
-            | b"retryaftermilliseconds"
-            | b"retrydelayms"
-            | b"waitms"
-            | b"resetinms"
-            | b"resetsinms"
-            | b"resetafterms" => Unit::Millis,
-            _ => return,
-        };
-        self.hint(unit, value);
-    }
 }
+
+/// What a field of a certain name holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    Code,
+    ErrorCode,
+    Type,
+    Status,
+    Reason,
+    LimitSource,
+    Id,
+    Error,
+    Message,
+    ErrorMessage,
+    /// The provider's own answer, as a gateway had it.
+    Raw,
+    QuotaId,
+    QuotaValue,
+    Hint(Unit),
+    /// Tells only who wrote this.
+    Shape(Shape),
+}
+
+fn field(name: &[u8]) -> Option<Field> {
+    let mut fields = FIELDS.iter();
+    let (_, field) =
+        fields.find(|(names, _)| names.split(' ').any(|known| known.as_bytes() == name))?;
+    Some(*field)
+}
+
+const FIELDS: &[(&str, Field)] = &[
+    ("code", Field::Code),
+    ("errorcode", Field::ErrorCode),
+    ("type errortype object eventtype", Field::Type),
+    ("status statuscode", Field::Status),
+    ("reason", Field::Reason),
+    ("limitsource", Field::LimitSource),
+    ("id name", Field::Id),
+    ("error errors err", Field::Error),
+    (
+        "message msg detail title description errordescription faultstring messagezh",
+        Field::Message,
+    ),
+    ("errormsg errormessage", Field::ErrorMessage),
+    ("raw body", Field::Raw),
+    ("quotaid quotalimit quotametric", Field::QuotaId),
+    ("quotavalue", Field::QuotaValue),
+    (
+        "retryafter retryafterseconds retryaftersecs retryaftersec retrydelay retrydelayseconds \
+         retryin retryinseconds retryat quotaresetdelay quotaresettimestamp resetsat resetat \
+         resettime resetsin resetin resetsinseconds resetinseconds resetafter resetafterseconds \
+         resettimestamp resetdate reset resets waitseconds waittime wait estimatedtime availableat",
+        Field::Hint(Unit::Seconds),
+    ),
+    (
+        "retryafterms retryaftermillis retryaftermilliseconds retrydelayms waitms resetinms \
+         resetsinms resetafterms",
+        Field::Hint(Unit::Millis),
+    ),
+    ("requestid", Field::Shape(Shape::REQUEST_ID)),
+    ("sid", Field::Shape(Shape::SID)),
+    ("success", Field::Shape(Shape::SUCCESS)),
+    ("rawstatuscode", Field::Shape(Shape::RAW_STATUS)),
+    ("source", Field::Shape(Shape::SOURCE)),
+];
 
 /// Longer than any name that is looked for.
 const NAME_BYTES: usize = 32;

@@ -23,6 +23,7 @@ mod decode;
 mod detect;
 mod facts;
 mod frames;
+mod inflate;
 mod look;
 mod numbers;
 mod profiles;

@@ -1,7 +1,7 @@
 //! The numbers of a limit in a message: "Limit 30000, Used 73124, Requested 1877".
 
 use super::StatedLimits;
-use super::words::Words;
+use super::words::{Words, words_back};
 
 /// What a number is, by a word shortly before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,10 +18,7 @@ pub(super) fn stated<'m>(messages: impl Iterator<Item = &'m str>) -> Option<Stat
     for message in messages {
         let text = message.to_ascii_lowercase();
         let mut at = 0;
-        while let Some(start) = text
-            .get(at..)
-            .and_then(|t| t.find(|c: char| c.is_ascii_digit()))
-        {
+        while let Some(start) = text.bytes().skip(at).position(|b| b.is_ascii_digit()) {
             let (before, here) = text.split_at(at + start);
             let (number, rest) = number(here);
             at = text.len() - rest.len();
@@ -93,26 +90,27 @@ fn number(text: &str) -> (Option<u64>, &str) {
         }
     }
     let is_fraction = matches!(rest.as_bytes(), [b'.', digit, ..] if digit.is_ascii_digit());
-    let is_word = rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-    if is_fraction || is_word {
-        let rest = rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '.');
-        return (None, rest);
+    let is_part = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_');
+    if is_fraction || rest.bytes().next().is_some_and(|b| b != b'.' && is_part(b)) {
+        let length = rest.bytes().take_while(|b| is_part(*b)).count();
+        return (None, rest.get(length..).unwrap_or_default());
     }
     (Some(number), rest)
 }
 
 fn stands_alone(before: &str) -> bool {
-    !before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-'))
+    let last = before.bytes().next_back();
+    !last.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'))
 }
 
 /// How many words before a number may stand between it and its label.
 const WORDS_BEFORE: usize = 5;
 
+/// How far behind a number its unit is looked for.
+const UNIT_BYTES: usize = 32;
+
 fn label(before: &str, after: &str) -> Option<Label> {
-    let words = before
-        .rsplit(|c: char| !c.is_ascii_alphanumeric())
-        .filter(|w| !w.is_empty());
-    for word in words.take(WORDS_BEFORE) {
+    for word in words_back(before).take(WORDS_BEFORE) {
         return Some(match word {
             "limit" | "limited" | "max" | "maximum" | "cap" | "allowed" => Label::Limit,
             "used" | "current" | "currently" | "usage" | "actual" => Label::Used,
@@ -124,9 +122,11 @@ fn label(before: &str, after: &str) -> Option<Label> {
             _ => break,
         });
     }
-    let unit = after.trim_start().get(..32).unwrap_or(after);
-    let is_rate = ["per minute", "/min", "per min", "per day", "/ minute"]
+    // "30,000 input tokens per minute".
+    let mut unit = Words::default();
+    unit.add(after.get(..UNIT_BYTES).unwrap_or(after));
+    let is_rate = ["per min", "per day"]
         .iter()
-        .any(|period| unit.contains(period));
+        .any(|period| unit.find(period).is_some());
     is_rate.then_some(Label::Limit)
 }

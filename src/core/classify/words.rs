@@ -18,8 +18,16 @@ impl Words {
                 break;
             }
             match byte {
-                b'a'..=b'z' | b'0'..=b'9' | 0x80.. => self.0.push(byte),
+                b'a'..=b'z' | b'0'..=b'9' => {
+                    self.part(true);
+                    self.0.push(byte);
+                }
+                0x80.. => {
+                    self.part(false);
+                    self.0.push(byte);
+                }
                 b'A'..=b'Z' => {
+                    self.part(true);
                     if begins_word(bytes, at) {
                         self.space();
                     }
@@ -56,6 +64,17 @@ impl Words {
             }
         }
         self.add(text.get(from..).unwrap_or_default());
+    }
+
+    /// Where ASCII and other writing meet, a word ends.
+    fn part(&mut self, is_ascii: bool) {
+        if self
+            .0
+            .last()
+            .is_some_and(|last| last.is_ascii() != is_ascii)
+        {
+            self.space();
+        }
     }
 
     fn space(&mut self) {
@@ -103,6 +122,22 @@ pub(super) fn starts(words: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     })
 }
 
+/// The words of a text, the last first; what is neither letter nor digit of ASCII stands between.
+pub(super) fn words_back(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text.as_bytes();
+    std::iter::from_fn(move || {
+        let is_word = |b: &&u8| b.is_ascii_alphanumeric();
+        let between = rest.iter().rev().take_while(|b| !is_word(b)).count();
+        rest = rest.get(..rest.len() - between)?;
+        let length = rest.iter().rev().take_while(is_word).count();
+        let (before, word) = rest.split_at_checked(rest.len() - length)?;
+        rest = before;
+        std::str::from_utf8(word)
+            .ok()
+            .filter(|word| !word.is_empty())
+    })
+}
+
 /// Whether a capital begins a word: `perDay`, `TPMLimit`, but not `TPM`.
 fn begins_word(bytes: &[u8], at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|at| bytes.get(at));
@@ -116,6 +151,6 @@ fn begins_word(bytes: &[u8], at: usize) -> bool {
 
 /// Whether a single quote opens rather than stands in a word.
 fn is_opening(text: &str, at: usize, character: char) -> bool {
-    let before = text.get(..at).and_then(|t| t.chars().next_back());
-    character == '\'' && !before.is_some_and(char::is_alphanumeric)
+    let before = text.get(..at).and_then(|t| t.bytes().next_back());
+    character == '\'' && !before.is_some_and(|b| b.is_ascii_alphanumeric())
 }

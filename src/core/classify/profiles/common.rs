@@ -8,23 +8,54 @@ pub(super) const PHRASES: &[(Kind, &[&str])] = &[
     (
         Kind::Burst,
         &[
-            "rate increased too quickly", // DashScope
-            "rate increased too fast",
-            "usage increase rate",  // Anthropic
-            "acceleration limit",   // Anthropic, Vertex
-            "rate growth limit",    // MiniMax
-            "ramps up too quickly", // Fireworks
-            "ramp up too quickly",
-            "ramping up too quickly",
-            "grew too quickly", // OpenAI
-            "grew too fast",
-            "growing too quickly",
-            "growing too fast",
-            "increased too rapidly",
+            "usage increase rate", // Anthropic
+            "acceleration limit",  // Anthropic, Vertex
+            "rate growth limit",   // MiniMax
             "request burst",
+            "burst detected",
+            "up gradually",
+            "more gradually",
+            "increase gradually",
+            "sudden increase",
+            "sudden rise",
+            "sudden spike",
+            "sudden surge",
+            "sudden traffic",
+            "traffic spike",
+            "traffic surge",
             "增长过快",
             "上升过快",
             "增速过快",
+            "突增",
+            "激增",
+        ],
+    ),
+    // With the next ones behind: DashScope's "rate increased too quickly", Fireworks' "ramps up too
+    // quickly", OpenAI's "grew too quickly".
+    (
+        Kind::Growth,
+        &[
+            "increas",
+            "ramp",
+            "grow",
+            "grew",
+            "rising",
+            "rose",
+            "rises",
+            "accelerat",
+            "scaling",
+            "scaled",
+        ],
+    ),
+    (
+        Kind::TooFast,
+        &[
+            "too quick",
+            "too fast",
+            "too rapid",
+            "too sudden",
+            "too sharp",
+            "too steep",
         ],
     ),
     (
@@ -44,6 +75,12 @@ pub(super) const PHRASES: &[(Kind, &[&str])] = &[
             "out of funds",
             "no credits",
             "credits exhausted",
+            "credits are",
+            "credits have",
+            "your credits",
+            "prepaid credits",
+            "usage cap",
+            "monthly spend",
             "credit exhausted",
             "used all available credits",
             "spending limit",
@@ -59,6 +96,15 @@ pub(super) const PHRASES: &[(Kind, &[&str])] = &[
             "exceeded budget",
             "exceeds budget",
             "crossed budget",
+            "token budget",
+            "session limit",
+            "trial has expired",
+            "trial expired",
+            "trial has ended",
+            "have any credits",
+            "more credits",
+            "quota is not enough",
+            "quota not enough",
             "over budget",
             "max budget",
             "payment required",
@@ -156,6 +202,7 @@ pub(super) const PHRASES: &[(Kind, &[&str])] = &[
             "by second",
             "per hour",
             "by hour",
+            "hourly",
             "per 60s",
             "per 60 ",
             "per 1min",
@@ -270,6 +317,7 @@ pub(super) const PHRASES: &[(Kind, &[&str])] = &[
             "exceeded quota",
             "out of quota",
             "insufficient quota",
+            "allowance",
             "no quota",
             "额度",
             "配额",
@@ -326,13 +374,6 @@ pub(super) const PHRASES: &[(Kind, &[&str])] = &[
     ),
     (
         Kind::OfKey,
-        &[
-            "api key",
-            "trial key",
-            "this key",
-            "for key",
-            "key limit",
-            "crossed budget key",
-        ],
+        &["api key", "trial key", "this key", "for key", "key limit"],
     ),
 ];

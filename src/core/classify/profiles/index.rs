@@ -8,6 +8,10 @@ use crate::core::classify::words::{Words, starts};
 pub(crate) enum Kind {
     /// Traffic grew too fast.
     Burst,
+    /// Something grew,
+    Growth,
+    /// too fast.
+    TooFast,
     /// Money, credits, a plan.
     Quota,
     /// "Your current quota", which some say of a minute.
@@ -34,7 +38,7 @@ pub(crate) enum Kind {
     OfKey,
 }
 
-const KINDS: usize = 13;
+const KINDS: usize = 15;
 
 /// Which kinds of phrases a message holds: of each the first, and where it begins.
 #[derive(Debug, Default)]
@@ -46,11 +50,24 @@ impl Spoken {
         self.at(kind).map(|(_, phrase)| phrase)
     }
 
+    /// What says that traffic grew too fast.
+    pub(crate) fn burst(&self) -> Option<&'static str> {
+        let grew = || {
+            let (growth, speed) = (self.at(Kind::Growth)?, self.at(Kind::TooFast)?);
+            let is_near = (growth.0..growth.0 + NEAR).contains(&speed.0);
+            is_near.then_some(speed.1)
+        };
+        self.of(Kind::Burst).or_else(grew)
+    }
+
     /// The first phrase of a kind and where it begins.
     pub(crate) fn at(&self, kind: Kind) -> Option<(usize, &'static str)> {
         self.0.get(kind as usize).copied().flatten()
     }
 }
+
+/// How many bytes behind a word for growth its speed is looked for.
+const NEAR: usize = 32;
 
 /// Finds all phrases in one pass over the words.
 pub(crate) fn spoken(words: &Words) -> Spoken {

@@ -1,21 +1,42 @@
 //! Dates, in milliseconds since 1970 UTC.
 
-use std::time::UNIX_EPOCH;
-
 use super::span::{Clock, leading_digits};
 
 const DAY_MS: i64 = 86_400_000;
 
-/// A date of HTTP in any of its three forms.
-pub(super) fn http(value: &str) -> Option<u64> {
-    let time = httpdate::parse_http_date(value.trim()).ok()?;
-    u64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
-}
-
 /// A text that is a date and nothing else.
 pub(super) fn whole(text: &str, clock: Clock) -> Option<u64> {
-    let (at, rest) = leading(text, clock)?;
-    rest.trim().is_empty().then_some(at)
+    match leading(text, clock) {
+        Some((at, rest)) => rest.trim_ascii().is_empty().then_some(at),
+        None => http(text),
+    }
+}
+
+/// A date of HTTP in any of its three forms: `Wed, 21 Oct 2026 07:28:00 GMT`,
+/// `Wednesday, 21-Oct-26 07:28:00 GMT`, `Wed Oct 21 07:28:00 2026`.
+fn http(text: &str) -> Option<u64> {
+    let (mut day, mut month, mut year, mut time) = (None, None, None, None);
+    for word in text.split([' ', ',', '-']).filter(|word| !word.is_empty()) {
+        if word.contains(':') {
+            let (found, rest) = time_of_day(word)?;
+            time = Some(found).filter(|_| rest.is_empty());
+        } else if let Some((number, "")) = leading_digits(word) {
+            match (word.len(), day) {
+                (1 | 2, None) => day = Some(number),
+                (2, _) => year = Some(2000 + number),
+                (4, _) => year = Some(number),
+                _ => return None,
+            }
+        } else if let Some(name) = word.get(..3) {
+            let names = "janfebmaraprmayjunjulaugsepoctnovdec".as_bytes().chunks(3);
+            let found = (1u64..)
+                .zip(names)
+                .find(|(_, n)| n.eq_ignore_ascii_case(name.as_bytes()));
+            month = month.or(found.map(|(number, _)| number));
+        }
+    }
+    let days = days_of(i64::try_from(year?).ok()?, month?, day?)?;
+    u64::try_from(days.checked_mul(DAY_MS)?.checked_add(time?)?).ok()
 }
 
 /// The date that a text begins with, and what follows it: `2026-10-01T00:00:00Z`,

@@ -91,17 +91,18 @@ fn is_used_up(headers: &Headers, reset: &str, at: usize) -> bool {
     let (before, after) = reset.split_at(at);
     let after = after.get("reset".len()..).unwrap_or_default();
     let beside = |word: &str| {
+        // Some say how long in `reset-after`.
+        let after = after.strip_suffix("-after").unwrap_or(after);
         let name = [before, word, after].concat();
         let found = headers
             .iter()
             .find(|(n, _)| n.eq_ignore_ascii_case(name.as_bytes()));
         found.map(|(_, value)| value.trim_ascii().to_vec())
     };
+    // 0, 0.0, -1.
     let is_zero = |value: Vec<u8>| {
-        let number = std::str::from_utf8(&value)
-            .ok()
-            .and_then(|v| v.parse::<f64>().ok());
-        number.is_some_and(|number| number <= 0.0)
+        let has_nothing = value.iter().all(|b| matches!(b, b'0' | b'.'));
+        value.starts_with(b"-") || (has_nothing && !value.is_empty())
     };
     match beside("remaining") {
         Some(value) => is_zero(value),

@@ -1,9 +1,6 @@
 //! Spans and points of time as providers write them.
 
-use std::time::Duration;
-
 use super::date;
-use crate::core::time::millis_up;
 
 /// What turns points of time into spans.
 #[derive(Clone, Copy, Debug)]
@@ -14,39 +11,35 @@ pub(super) struct Clock {
 }
 
 /// A bare number up to here is a span in seconds, above it a point of time in seconds since 1970.
-const FIRST_EPOCH_S: f64 = 1e9;
+const FIRST_EPOCH_S: u64 = 1_000_000_000;
 /// From here on it is one in milliseconds.
-const FIRST_EPOCH_MS: f64 = 1e11;
+const FIRST_EPOCH_MS: u64 = 100_000_000_000;
 /// And from here on it is nothing.
-const END_OF_EPOCH_MS: f64 = 1e14;
+const END_OF_EPOCH_MS: u64 = 100_000_000_000_000;
 
 impl Clock {
     /// The wait that a value means, in milliseconds and above zero: a number of seconds, a point of
     /// time since 1970, `1m30s`, or a date.
     pub(super) fn until(self, value: &str) -> Option<u64> {
-        let value = value.trim();
-        if let Ok(number) = value.parse::<f64>() {
-            return match number {
-                FIRST_EPOCH_S..FIRST_EPOCH_MS => self.until_ms(seconds_to_ms(number)?),
-                FIRST_EPOCH_MS..END_OF_EPOCH_MS => self.until_ms(to_ms(number, 1e-3)?),
-                _ if number < FIRST_EPOCH_S => seconds_to_ms(number),
+        let value = value.trim_ascii();
+        if let Some(number) = Decimal::whole(value) {
+            return match number.in_unit(SECOND)?.div_ceil(1000) {
+                0..FIRST_EPOCH_S => number.in_unit(SECOND),
+                FIRST_EPOCH_S..FIRST_EPOCH_MS => self.until_ms(number.in_unit(SECOND)?),
+                FIRST_EPOCH_MS..END_OF_EPOCH_MS => self.until_ms(number.in_unit(MILLI)?),
                 _ => None,
             };
         }
-        if let Some(ms) = whole_span(value) {
-            return above_zero(ms);
+        match whole_span(value) {
+            Some(ms) => above_zero(ms),
+            None => self.until_ms(date::whole(value, self)?),
         }
-        date::http(value)
-            .or_else(|| date::whole(value, self))
-            .and_then(|at| self.until_ms(at))
     }
 
     /// A number of milliseconds.
     pub(super) fn millis(self, value: &str) -> Option<u64> {
-        match value.trim().parse::<f64>() {
-            Ok(number) if number < FIRST_EPOCH_MS => to_ms(number, 1e-3),
-            _ => None,
-        }
+        let ms = Decimal::whole(value.trim_ascii())?.in_unit(MILLI)?;
+        (ms < FIRST_EPOCH_MS).then_some(ms)
     }
 
     /// From now to a time in milliseconds since 1970; nothing if it is past.
@@ -59,25 +52,100 @@ fn above_zero(ms: u64) -> Option<u64> {
     (ms > 0).then_some(ms)
 }
 
-fn seconds_to_ms(seconds: f64) -> Option<u64> {
-    to_ms(seconds, 1.0)
+/// Units in nanoseconds.
+const MILLI: u64 = 1_000_000;
+const SECOND: u64 = 1000 * MILLI;
+const MINUTE: u64 = 60 * SECOND;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+
+/// A decimal number that is not negative: `digits / 10^scale`. What is smaller than it can hold is
+/// rounded up.
+#[derive(Clone, Copy, Debug)]
+struct Decimal {
+    digits: u64,
+    scale: u32,
 }
 
-/// A number of units above zero in whole milliseconds, rounded up.
-pub(super) fn to_ms(number: f64, unit_seconds: f64) -> Option<u64> {
-    if !number.is_finite() || number <= 0.0 {
-        return None;
+/// More digits than any wait has.
+const MAX_DIGITS: u32 = 18;
+
+impl Decimal {
+    /// A text that is a number and nothing else, which may have a sign and an exponent.
+    fn whole(text: &str) -> Option<Decimal> {
+        let (mut number, rest) = Decimal::leading(text.strip_prefix('+').unwrap_or(text))?;
+        let Some(exponent) = rest.strip_prefix(['e', 'E']) else {
+            return rest.is_empty().then_some(number);
+        };
+        let is_small = exponent.starts_with('-');
+        let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        let (exponent, rest) = leading_digits(exponent)?;
+        let exponent = u32::try_from(exponent).ok()?;
+        if is_small {
+            number.scale = number.scale.saturating_add(exponent);
+        } else {
+            let less = exponent.min(number.scale);
+            number.scale -= less;
+            number.digits = number
+                .digits
+                .checked_mul(10u64.checked_pow(exponent - less)?)?;
+        }
+        rest.is_empty().then_some(number)
     }
-    // Through whole nanoseconds: 18.642 s must not become 18643 ms by a rounding error.
-    let span = Duration::try_from_secs_f64(number * unit_seconds).ok()?;
-    Some(millis_up(span).max(1))
+
+    /// The number that a text begins with, and what follows it. A full stop behind it is none of it.
+    fn leading(text: &str) -> Option<(Decimal, &str)> {
+        let mut number = Decimal {
+            digits: 0,
+            scale: 0,
+        };
+        let (mut length, mut count, mut point) = (0, 0, None);
+        for byte in text.bytes() {
+            match byte {
+                b'0'..=b'9' if count < MAX_DIGITS => {
+                    number.digits = number.digits * 10 + u64::from(byte - b'0');
+                    number.scale += u32::from(point.is_some());
+                    // Noughts in front do not count.
+                    count += u32::from(number.digits > 0 || point.is_some());
+                }
+                b'0'..=b'9' if point.is_none() => return None,
+                b'0'..=b'9' => {}
+                b'.' if point.is_none() => point = Some(length),
+                _ => break,
+            }
+            length += 1;
+        }
+        if point.is_some_and(|at| at + 1 == length) && text.len() > length {
+            length -= 1;
+        }
+        let has_digit = length > usize::from(point.is_some_and(|at| at < length));
+        Some((number, text.get(length..)?)).filter(|_| has_digit)
+    }
+
+    /// So many units of this many nanoseconds, in whole milliseconds, rounded up; nothing for zero.
+    fn in_unit(self, nanos: u64) -> Option<u64> {
+        above_zero(
+            self.nanos_times(nanos)
+                .div_ceil(u128::from(MILLI))
+                .try_into()
+                .ok()?,
+        )
+    }
+
+    fn nanos_times(self, unit: u64) -> u128 {
+        let nanos = u128::from(self.digits) * u128::from(unit);
+        match 10u128.checked_pow(self.scale) {
+            Some(scale) => nanos.div_ceil(scale),
+            None => u128::from(self.digits.min(1)),
+        }
+    }
 }
 
 /// A text that is a span and nothing else: `6m0s`, `1h2m3.5s`, `750µs`, `8 hours 24 minutes`.
 fn whole_span(text: &str) -> Option<u64> {
     let text = text.to_ascii_lowercase();
     let (ms, rest) = leading_span(&text)?;
-    rest.trim().is_empty().then_some(ms)
+    rest.trim_ascii().is_empty().then_some(ms)
 }
 
 /// The span that a text in lower case begins with, in milliseconds rounded up, and what follows it.
@@ -90,18 +158,17 @@ pub(super) fn leading_span(text: &str) -> Option<(u64, &str)> {
     let mut nanos = 0u128;
     let mut rest = text;
     let mut end = None;
-    while let Some((number, tail)) = leading_number(rest) {
-        let Some((unit_nanos, tail)) = leading_unit(tail) else {
+    while let Some((number, tail)) = Decimal::leading(rest) {
+        let Some((unit, tail)) = leading_unit(tail) else {
             break;
         };
-        let span = Duration::try_from_secs_f64(number * unit_nanos / 1e9).ok()?;
-        nanos = nanos.saturating_add(span.as_nanos());
+        nanos = nanos.saturating_add(number.nanos_times(unit));
         end = Some(tail);
-        let tail = tail.trim_start_matches([' ', ',']);
+        let tail = tail.strip_prefix(',').unwrap_or(tail).trim_ascii_start();
         rest = tail.strip_prefix("and ").unwrap_or(tail);
     }
-    let ms = u64::try_from(nanos.div_ceil(1_000_000)).unwrap_or(u64::MAX);
-    Some((ms, end?))
+    let ms = nanos.div_ceil(u128::from(MILLI));
+    Some((u64::try_from(ms).unwrap_or(u64::MAX), end?))
 }
 
 /// `hh:mm:ss`.
@@ -120,47 +187,50 @@ pub(super) fn leading_digits(text: &str) -> Option<(u64, &str)> {
     Some((digits.parse().ok()?, rest))
 }
 
-fn leading_number(text: &str) -> Option<(f64, &str)> {
-    let length = text
-        .bytes()
-        .take_while(|b| b.is_ascii_digit() || *b == b'.')
-        .count();
-    let (number, rest) = text.split_at_checked(length)?;
-    // A full stop after the number is none of it.
-    let number = number.trim_end_matches('.');
-    Some((number.parse().ok()?, rest))
-}
-
-/// A unit, and the nanoseconds in it.
-fn leading_unit(text: &str) -> Option<(f64, &str)> {
-    let text = text.trim_start_matches([' ', '-']);
-    if let Some((unit, nanos)) = CHINESE.iter().find(|(unit, _)| text.starts_with(unit)) {
-        return Some((*nanos, text.get(unit.len()..)?));
+/// A unit in nanoseconds, and what follows it.
+fn leading_unit(text: &str) -> Option<(u64, &str)> {
+    let text = text.strip_prefix('-').unwrap_or(text).trim_ascii_start();
+    // The longest that fits stands first.
+    let (unit, nanos) = UNITS.iter().find(|(unit, _)| text.starts_with(unit))?;
+    let mut rest = text.get(unit.len()..)?;
+    if unit.len() > 2 && unit.is_ascii() {
+        rest = rest.strip_prefix('s').unwrap_or(rest);
     }
-    let length = text
-        .char_indices()
-        .find(|(_, c)| !(c.is_ascii_alphabetic() || matches!(c, 'µ' | 'μ')))
-        .map_or(text.len(), |(at, _)| at);
-    let (unit, rest) = text.split_at_checked(length)?;
-    let nanos = match unit {
-        "ns" | "nanos" | "nanoseconds" => 1.0,
-        "us" | "µs" | "μs" | "microseconds" => 1e3,
-        "ms" | "msec" | "msecs" | "millis" | "millisecond" | "milliseconds" => 1e6,
-        "s" | "sec" | "secs" | "second" | "seconds" => 1e9,
-        "m" | "min" | "mins" | "minute" | "minutes" => 60e9,
-        "h" | "hr" | "hrs" | "hour" | "hours" => 3600e9,
-        "d" | "day" | "days" => 86400e9,
-        "w" | "week" | "weeks" => 604_800e9,
-        _ => return None,
-    };
-    Some((nanos, rest))
+    let is_end = !rest.bytes().next().is_some_and(|b| b.is_ascii_alphabetic());
+    (is_end || !unit.is_ascii()).then_some((*nanos, rest))
 }
 
-const CHINESE: &[(&str, f64)] = &[
-    ("毫秒", 1e6),
-    ("秒", 1e9),
-    ("分钟", 60e9),
-    ("分", 60e9),
-    ("小时", 3600e9),
-    ("天", 86400e9),
+/// A plural ends in an s.
+const UNITS: &[(&str, u64)] = &[
+    ("millisecond", MILLI),
+    ("milli", MILLI),
+    ("msec", MILLI),
+    ("ms", MILLI),
+    ("microsecond", 1000),
+    ("minute", MINUTE),
+    ("min", MINUTE),
+    ("month", 30 * DAY),
+    ("nanosecond", 1),
+    ("ns", 1),
+    ("us", 1000),
+    ("µs", 1000),
+    ("μs", 1000),
+    ("second", SECOND),
+    ("sec", SECOND),
+    ("hour", HOUR),
+    ("hrs", HOUR),
+    ("hr", HOUR),
+    ("day", DAY),
+    ("week", 7 * DAY),
+    ("s", SECOND),
+    ("m", MINUTE),
+    ("h", HOUR),
+    ("d", DAY),
+    ("w", 7 * DAY),
+    ("毫秒", MILLI),
+    ("秒", SECOND),
+    ("分钟", MINUTE),
+    ("分", MINUTE),
+    ("小时", HOUR),
+    ("天", DAY),
 ];

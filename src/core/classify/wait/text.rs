@@ -2,75 +2,17 @@
 
 use super::date;
 use super::span::{Clock, leading_digits, leading_span};
+use crate::core::classify::words::words_back;
 
 /// Words close before a span or a date that make it a wait.
-const ANCHORS: &[&str] = &[
-    "retry",
-    "retries",
-    "retrying",
-    "again",
-    "wait",
-    "reset",
-    "resets",
-    "resetting",
-    "available",
-    "replenish",
-    "replenished",
-    "refill",
-    "refresh",
-    "refreshes",
-    "renew",
-    "renews",
-    "regain",
-    "resume",
-    "until",
-    "recover",
-    "recovers",
-    "restored",
-    "unlock",
-    "back",
-    "expires",
-];
+const ANCHORS: &str = "retry retries retrying again wait reset resets resetting available replenish \
+    replenished refill refills refresh refreshes renew renews regain resume resumes until recover \
+    recovers restored unlock back expires allowed try";
 
 /// Words between such a word and the span.
-const BETWEEN: &[&str] = &[
-    "in",
-    "after",
-    "for",
-    "at",
-    "on",
-    "about",
-    "approximately",
-    "around",
-    "least",
-    "another",
-    "the",
-    "before",
-    "be",
-    "will",
-    "is",
-    "to",
-    "access",
-    "request",
-    "requests",
-    "your",
-    "a",
-    "this",
-    "within",
-    "please",
-    "next",
-    "time",
-    "limit",
-    "limits",
-    "quota",
-    "window",
-    "up",
-    "by",
-    "roughly",
-    "approx",
-    "ca",
-    "of",
-];
+const BETWEEN: &str = "in after for at on about approximately around least another the before be will \
+    is to access request requests your a this within please next time limit limits quota window up by \
+    roughly approx ca of";
 
 /// The same in Chinese, before or behind.
 const CHINESE: &[&str] = &["后", "後", "重置", "恢复", "刷新", "等待", "重试"];
@@ -86,17 +28,18 @@ pub(super) fn longest(message: &str, clock: Clock) -> Option<u64> {
     let text = message.to_ascii_lowercase();
     let mut found = None;
     let mut at = 0;
-    while let Some(length) = text
-        .get(at..)
-        .and_then(|t| t.find(|c: char| c.is_ascii_digit()))
-    {
+    while let Some(length) = text.bytes().skip(at).position(|b| b.is_ascii_digit()) {
         at += length;
         let (before, here) = text.split_at(at);
         let read = read(before, here, clock);
         found = found.max(read.and_then(|(ms, _)| ms));
         let rest = match read {
             Some((_, rest)) => rest,
-            None => here.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '.'),
+            None => {
+                let is_word = |b: u8| b.is_ascii_alphanumeric() || b == b'.';
+                here.get(here.bytes().take_while(|b| is_word(*b)).count()..)
+                    .unwrap_or_default()
+            }
         };
         at = text.len() - rest.len();
     }
@@ -106,8 +49,8 @@ pub(super) fn longest(message: &str, clock: Clock) -> Option<u64> {
 /// What begins here: the wait, if it is one, and what follows it.
 fn read<'t>(before: &str, here: &'t str, clock: Clock) -> Option<(Option<u64>, &'t str)> {
     // Inside a word or a number.
-    let last = before.chars().next_back();
-    if last.is_some_and(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.')) {
+    let last = before.bytes().next_back();
+    if last.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.')) {
         return None;
     }
     if is_negative(before) {
@@ -123,7 +66,11 @@ fn read<'t>(before: &str, here: &'t str, clock: Clock) -> Option<(Option<u64>, &
     }
     let (seconds, rest) = leading_digits(here)?;
     // "retry after 5" and no more.
-    let is_bare = rest.trim_start_matches('.').trim_start().is_empty();
+    let is_bare = rest
+        .strip_prefix('.')
+        .unwrap_or(rest)
+        .trim_ascii()
+        .is_empty();
     let is_wait = is_bare && is_anchored(before);
     let ms = is_wait.then(|| clock.until(&seconds.to_string())).flatten();
     Some((ms, rest))
@@ -131,23 +78,20 @@ fn read<'t>(before: &str, here: &'t str, clock: Clock) -> Option<(Option<u64>, &
 
 /// "after -3s".
 fn is_negative(before: &str) -> bool {
-    let before = before.strip_suffix('-');
-    before.is_some_and(|before| before.ends_with([' ', ':', '=']))
+    matches!(before.as_bytes(), [.., b' ' | b':' | b'=', b'-'])
 }
 
 /// Whether the words before lead to a wait.
 fn is_anchored(before: &str) -> bool {
-    if CHINESE.iter().any(|word| before.trim_end().ends_with(word)) {
+    let before = before.trim_ascii_end();
+    if CHINESE.iter().any(|word| before.ends_with(word)) {
         return true;
     }
-    let words = before
-        .rsplit(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty());
-    for (count, word) in words.enumerate() {
-        if ANCHORS.contains(&word) {
+    for word in words_back(before).take(WORDS_BEFORE) {
+        if ANCHORS.split(' ').any(|anchor| anchor == word) {
             return true;
         }
-        if count >= WORDS_BEFORE || !BETWEEN.contains(&word) {
+        if !BETWEEN.split(' ').any(|between| between == word) {
             return false;
         }
     }
@@ -159,14 +103,10 @@ fn is_followed(rest: &str) -> bool {
     let end = (0..=BEHIND.min(rest.len()))
         .rev()
         .find(|at| rest.is_char_boundary(*at));
-    let near = rest
-        .get(..end.unwrap_or(0))
-        .unwrap_or_default()
-        .trim_start();
+    let near = rest.get(..end.unwrap_or(0)).unwrap_or_default();
     // A sentence ends before what is said of another number.
-    let near = near
-        .split(['，', '。', ',', '.'])
-        .next()
-        .unwrap_or_default();
+    let near = ["，", "。", ",", "."]
+        .iter()
+        .fold(near, |near, end| near.split(end).next().unwrap_or_default());
     CHINESE.iter().any(|word| near.contains(word))
 }
