@@ -18,7 +18,7 @@ TESTS := $(sort $(patsubst tests/%.rs,%,$(wildcard tests/*.rs)) $(patsubst tests
 ENVOY_TESTS := $(filter envoy_%,$(TESTS))
 PLAIN_TESTS := $(filter-out envoy_% wasm_imports interleave sim_laws demo_page,$(TESTS))
 PARTS := setup fmt-check clippy wall laws size imports unit wasm32 \
-	$(if $(filter interleave,$(TESTS)),interleave) sim-laws $(if $(ENVOY_TESTS),envoy) page-test
+	fuzz $(if $(filter interleave,$(TESTS)),interleave) sim-laws $(if $(ENVOY_TESTS),envoy) page-test
 
 help: ## list these commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "%-14s %s\n", $$1, $$2 }'
@@ -61,9 +61,11 @@ test: ## all that CI checks, with the time each part took
 
 fmt: ## format the code
 	cargo fmt
+	cargo fmt --manifest-path fuzz/Cargo.toml
 
 fmt-check: ## is the code formatted?
 	cargo fmt --check
+	cargo fmt --check --manifest-path fuzz/Cargo.toml
 
 clippy: ## lints, warnings denied
 	cargo clippy --all-targets -- -D warnings
@@ -86,6 +88,9 @@ wasm32: ## the core on a 32-bit target, in Node
 
 host-calls: ## host calls that a call makes, at once and queued
 	cargo test --test shell_native host_calls -- --nocapture
+
+fuzz: ## any bytes as answers, hints, configurations and records; RUNS=200000 each, ONLY=name
+	@python3 tools/fuzz.py $(or $(RUNS),200000) $(ONLY)
 
 # Linked without the plugin's slow link-time optimising, which these tests gain nothing from.
 interleave sim-laws prove: export CARGO_PROFILE_RELEASE_LTO := off
@@ -130,5 +135,5 @@ clean: ## remove what was built; what setup fetched stays in .tools
 	rm -rf dist out
 
 .PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium build crash-wasm run size \
-	test fmt fmt-check clippy wall laws imports unit wasm32 host-calls interleave sim-laws prove envoy page-test demo readme-picture \
+	test fmt fmt-check clippy wall laws imports unit wasm32 host-calls fuzz interleave sim-laws prove envoy page-test demo readme-picture \
 	mutants clean

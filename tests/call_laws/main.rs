@@ -24,4 +24,5 @@ mod refused;
 mod reload;
 mod shadow;
 mod stats;
+mod successes;
 mod uploads;

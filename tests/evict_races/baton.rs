@@ -164,6 +164,10 @@ pub struct BatonHost<'a> {
 }
 
 impl Host for BatonHost<'_> {
+    fn wall_ms(&self) -> u64 {
+        0
+    }
+
     fn random(&self) -> u64 {
         0
     }
