@@ -23,7 +23,7 @@ const MAX_KEYS: usize = 4;
 fn cases() -> u32 {
     match std::env::var_os("WEIR_PROVE") {
         Some(_) => 2000,
-        None => 60,
+        None => 12,
     }
 }
 

@@ -88,11 +88,8 @@ impl Sim {
             assert_eq!(self.gauge(name).unwrap_or(0), 0, "{name}");
         }
         for (vm, seat) in self.seats.iter().enumerate() {
-            let is_dead = self.is_dead(vm);
-            assert!(
-                is_dead || !seat.worker.is_busy(weir::core::time::Time::NEVER),
-                "something is still due"
-            );
+            let is_busy = seat.worker.is_busy(weir::core::time::Time::NEVER);
+            assert!(self.is_dead(vm) || !is_busy, "something is still due");
         }
         assert!(self.streams.is_empty());
     }

@@ -126,6 +126,7 @@ impl Weir {
         if self.vm(id).worker.take().is_none() {
             return;
         }
+        self.envoys[id.envoy].deaths += 1;
         let slots = 0..self.seats.len() as Slot;
         for slot in slots {
             self.orphan(slot, id);
