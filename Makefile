@@ -103,6 +103,7 @@ sim-laws: ## the laws under many seeds in the simulator
 
 prove: export WEIR_PROVE := 1
 prove: ## larger scopes of the interleaver, more random calls and seeds, for many minutes
+	cargo test --release --test call_laws death
 	cargo test --release --test call_random --test keys_random
 	cargo test --release --test sim_laws
 	cargo test --release --test interleave --test evict_races -- --nocapture
