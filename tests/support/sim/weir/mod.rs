@@ -14,7 +14,7 @@ use weir::core::config::Config;
 use weir::core::time::Time;
 
 use super::draw::{Draw, For};
-use super::memhost::host::{Memory, Random};
+use super::memhost::memory::{Memory, Random};
 use super::peer::{Arrival, Orders, Peer, Slot};
 use super::words::Answer;
 use router::Seat;

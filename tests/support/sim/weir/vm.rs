@@ -9,7 +9,7 @@ use weir::core::config::Config;
 use weir::core::time::Time;
 
 use super::super::draw::{Draw, For};
-use super::super::memhost::host::{MemHost, Memory};
+use super::super::memhost::{MemHost, Memory};
 use super::super::peer::{Orders, Slot};
 use super::Weir;
 
