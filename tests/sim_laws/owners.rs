@@ -181,8 +181,8 @@ fn run(owners: u16, seed: u64) {
 }
 
 #[test]
-fn a_record_with_128_and_256_owners_keeps_cap_and_order() {
-    seeds("a_record_with", 1, |seed| {
+fn l1_l2_l4_hold_in_a_record_with_128_and_256_owners() {
+    seeds("in_a_record", 1, |seed| {
         run(128, seed);
         run(256, seed);
     });
