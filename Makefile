@@ -11,13 +11,13 @@ export ENVOY
 export WEIR_WASM := $(abspath $(WASM))
 SIZE_BUDGET_KIB := 500
 
-# A file in tests/ is a test by its name: envoy_* needs a real Envoy, three have parts of their
+# A file in tests/ is a test by its name: envoy_* needs a real Envoy, four have parts of their
 # own, the rest run with the unit tests. A folder with a main.rs counts as a file.
 TESTS := $(sort $(patsubst tests/%.rs,%,$(wildcard tests/*.rs)) $(patsubst tests/%/main.rs,%,$(wildcard tests/*/main.rs)))
 ENVOY_TESTS := $(filter envoy_%,$(TESTS))
-PLAIN_TESTS := $(filter-out envoy_% wasm_imports interleave demo_page,$(TESTS))
-PARTS := setup fmt-check clippy wall size imports unit wasm32 \
-	$(if $(filter interleave,$(TESTS)),interleave) $(if $(ENVOY_TESTS),envoy) page-test
+PLAIN_TESTS := $(filter-out envoy_% wasm_imports interleave sim_laws demo_page,$(TESTS))
+PARTS := setup fmt-check clippy wall laws size imports unit wasm32 \
+	$(if $(filter interleave,$(TESTS)),interleave) sim-laws $(if $(ENVOY_TESTS),envoy) page-test
 
 help: ## list these commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "%-14s %s\n", $$1, $$2 }'
@@ -67,6 +67,9 @@ clippy: ## lints, warnings denied
 wall: ## the core knows no host, and one file alone names host calls
 	tools/wall.sh
 
+laws: ## which tests and mutants stand behind each law
+	@python3 tools/laws.py
+
 imports: build ## the plugin asks its host for nothing but what Envoy offers
 	cargo test --test wasm_imports
 
@@ -78,14 +81,18 @@ wasm32: ## the core on a 32-bit target, in Node
 	tools/wasm.sh cargo test --no-default-features --lib --test call_laws
 
 # Linked without the plugin's slow link-time optimising, which these tests gain nothing from.
-interleave prove: export CARGO_PROFILE_RELEASE_LTO := off
-interleave prove: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 16
+interleave sim-laws prove: export CARGO_PROFILE_RELEASE_LTO := off
+interleave sim-laws prove: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 16
 interleave: ## every order in which workers can meet
 	cargo test --release --test interleave -- --nocapture
 
+sim-laws: ## the laws under many seeds in the simulator
+	cargo test --release --test sim_laws
+
 prove: export WEIR_PROVE := 1
-prove: ## larger scopes of the interleaver and more random calls, for many minutes
+prove: ## larger scopes of the interleaver, more random calls and seeds, for many minutes
 	cargo test --release --test call_random
+	cargo test --release --test sim_laws
 	cargo test --release --test interleave -- --nocapture
 
 envoy: build ## tests on a real Envoy
@@ -116,4 +123,4 @@ clean: ## remove what was built; what setup fetched stays in .tools
 	rm -rf dist out
 
 .PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium build run size \
-	test fmt fmt-check clippy wall imports unit wasm32 interleave prove envoy page-test demo readme-picture mutants clean
+	test fmt fmt-check clippy wall imports unit wasm32 interleave sim-laws prove envoy page-test demo readme-picture mutants clean

@@ -43,6 +43,8 @@ pub enum HostError {
 /// How severe a log line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
+    /// Each grant: for tests and long nights.
+    Trace,
     /// For the curious.
     Info,
     /// Something that somebody should change.
@@ -67,12 +69,18 @@ pub type QueueId = u32;
 
 /// What the host of a VM offers.
 pub trait Host {
-    /// Random bits.
+    /// Random bits, good enough for jitter.
     fn random(&self) -> u64;
 
     /// The time of day in milliseconds since 1970 UTC, as far as the host knows it. Good for
     /// turning a provider's dates into spans and for nothing else: it may jump.
     fn wall_ms(&self) -> u64;
+
+    /// Random bytes that nobody can guess.
+    ///
+    /// # Errors
+    /// [`HostError::Refused`] if the host has none.
+    fn entropy(&self) -> Result<[u8; 16], HostError>;
 
     /// Reads from the data that all VMs of the process share.
     ///
@@ -106,6 +114,11 @@ pub trait Host {
 
     /// Adds to a counter, sets a gauge or records a value, by its full name.
     fn metric(&self, kind: MetricKind, name: &str, value: u64);
+
+    /// Whether lines of [`Level::Trace`] are wanted.
+    fn is_tracing(&self) -> bool {
+        false
+    }
 
     /// Writes a line to the log.
     fn log(&self, level: Level, line: &str);

@@ -3,7 +3,10 @@
 
 use std::time::Duration;
 
-use weir::core::config::{Attempts, Config, ConfigError, Facts, KeyPart, Policy, Window};
+use weir::core::config::{
+    Attempts, Config, ConfigError, Facts, FairBy, Growth, HeaderName, KeyPart, Mode, Percent,
+    Policy, Ramp, Rate, Step, Window,
+};
 
 /// (configuration, the whole message).
 const WHOLE: &[(&str, &str)] = &[
@@ -199,7 +202,11 @@ const IN_POLICY: &[(&str, &str)] = &[
     ),
     (
         r#""key": [{"cookie": "x"}]"#,
-        r#"key[0]: {"cookie":"x"} is not a known key part; known are cluster, host, path_prefix"#,
+        r#"key[0].cookie: unknown field, given as "x"; known are header, credential"#,
+    ),
+    (
+        r#""key": [7]"#,
+        r#"key[0]: 7 is not a known key part; known are cluster, host, path_prefix, credential, {"header": NAME}, {"credential": NAME}"#,
     ),
     // max_concurrent_calls
     (
@@ -295,63 +302,194 @@ const IN_POLICY: &[(&str, &str)] = &[
         r#""patience_header": null"#,
         "patience_header: must be a header name (letters, digits and !#$%&'*+-.^_`|~, not empty), not null",
     ),
-    // Not built yet.
-    (
-        r#""rate": {"requests_per_minute": 600}"#,
-        r#"rate: {"requests_per_minute":600} is not built yet; leave the field out"#,
-    ),
-    (
-        r#""ramp": {"mode": "learn"}"#,
-        r#"ramp.mode: "learn" is not built yet; leave the ramp out or use {"mode":"off"}"#,
-    ),
-    (
-        r#""ramp": {"initial_per_second": 2, "growth_percent": 50, "every_ms": 10000}"#,
-        r#"ramp: {"initial_per_second":2,"growth_percent":50,"every_ms":1000… is not built yet; leave the ramp out or use {"mode":"off"}"#,
-    ),
-    (
-        r#""ramp": {"mode": "off", "every_ms": 1}"#,
-        r#"ramp: {"mode":"off","every_ms":1} is not built yet; leave the ramp out or use {"mode":"off"}"#,
-    ),
-    (
-        r#""ramp": {"mode": "of"}"#,
-        r#"ramp.mode: "of" is not a known mode; did you mean "off"?"#,
-    ),
-    (r#""ramp": null"#, "ramp: must be an object, not null"),
-    (
-        r#""mode": "shadow""#,
-        r#"mode: "shadow" is not built yet; use "enforce""#,
-    ),
+    // mode
     (
         r#""mode": "enforced""#,
         r#"mode: "enforced" is not a known mode; did you mean "enforce"?"#,
     ),
     (
+        r#""mode": true"#,
+        "mode: true is not a known mode; known are enforce, shadow",
+    ),
+    // rate
+    (r#""rate": 5"#, "rate: must be an object, not 5"),
+    (r#""rate": null"#, "rate: must be an object, not null"),
+    (
+        r#""rate": {}"#,
+        r#"rate: must be an object with "requests_per_minute" or "requests_per_second", not {}"#,
+    ),
+    (
+        r#""rate": {"burst": 5}"#,
+        r#"rate: must be an object with "requests_per_minute" or "requests_per_second", not {"burst":5}"#,
+    ),
+    (
+        r#""rate": {"requests_per_minute": 600, "requests_per_second": 10}"#,
+        r#"rate.requests_per_second: must be left out beside "requests_per_minute", not 10"#,
+    ),
+    (
+        r#""rate": {"requests_per_hour": 600}"#,
+        r#"rate.requests_per_hour: unknown field, given as 600; did you mean "requests_per_minute"?"#,
+    ),
+    (
+        r#""rate": {"requests_per_minute": 0}"#,
+        "rate.requests_per_minute: must be a number above 0 and at most 60000000, not 0",
+    ),
+    (
+        r#""rate": {"requests_per_minute": 60000000.5}"#,
+        "rate.requests_per_minute: must be a number above 0 and at most 60000000, not 60000000.5",
+    ),
+    (
+        r#""rate": {"requests_per_second": -0.5}"#,
+        "rate.requests_per_second: must be a number above 0 and at most 1000000, not -0.5",
+    ),
+    (
+        r#""rate": {"requests_per_second": 1000001}"#,
+        "rate.requests_per_second: must be a number above 0 and at most 1000000, not 1000001",
+    ),
+    (
+        r#""rate": {"requests_per_second": "5"}"#,
+        r#"rate.requests_per_second: must be a number above 0 and at most 1000000, not "5""#,
+    ),
+    (
+        r#""rate": {"requests_per_second": 5, "burst": 0}"#,
+        "rate.burst: must be a whole number from 1 to 100000, not 0",
+    ),
+    (
+        r#""rate": {"requests_per_second": 5, "burst": 100001}"#,
+        "rate.burst: must be a whole number from 1 to 100000, not 100001",
+    ),
+    (
+        r#""rate": {"requests_per_second": 5, "burst": 1.5}"#,
+        "rate.burst: must be a whole number from 1 to 100000, not 1.5",
+    ),
+    // ramp
+    (r#""ramp": null"#, "ramp: must be an object, not null"),
+    (
+        r#""ramp": {"mode": "of"}"#,
+        r#"ramp.mode: "of" is not a known mode; did you mean "off"?"#,
+    ),
+    (
+        r#""ramp": {"mode": "off", "every_ms": 1000}"#,
+        r#"ramp.every_ms: must be left out beside "mode", not 1000"#,
+    ),
+    (
+        r#""ramp": {}"#,
+        "ramp.initial_per_second: missing, but required; must be a number above 0 and at most 1000000",
+    ),
+    (
+        r#""ramp": {"initial_per_second": 0, "every_ms": 1000, "growth_percent": 50}"#,
+        "ramp.initial_per_second: must be a number above 0 and at most 1000000, not 0",
+    ),
+    (
+        r#""ramp": {"initial_per_second": 1000001, "every_ms": 1000, "growth_percent": 50}"#,
+        "ramp.initial_per_second: must be a number above 0 and at most 1000000, not 1000001",
+    ),
+    (
+        r#""ramp": {"initial_per_second": 1, "growth_percent": 50}"#,
+        "ramp.every_ms: missing, but required; must be a whole number from 100 to 3600000",
+    ),
+    (
+        r#""ramp": {"initial_per_second": 1, "every_ms": 99, "growth_percent": 50}"#,
+        "ramp.every_ms: must be a whole number from 100 to 3600000, not 99",
+    ),
+    (
+        r#""ramp": {"initial_per_second": 1, "every_ms": 1000}"#,
+        r#"ramp: must be an object with "growth_percent" or "step_per_second", not {"initial_per_second":1,"every_ms":1000}"#,
+    ),
+    (
+        r#""ramp": {"initial_per_second": 1, "every_ms": 1000, "step_per_second": 1, "growth_percent": 50}"#,
+        r#"ramp.step_per_second: must be left out beside "growth_percent", not 1"#,
+    ),
+    (
+        r#""ramp": {"initial_per_second": 1, "every_ms": 1000, "growth_percent": 0}"#,
+        "ramp.growth_percent: must be a whole number from 1 to 1000, not 0",
+    ),
+    (
+        r#""ramp": {"initial_per_second": 1, "every_ms": 1000, "growth_percent": 1001}"#,
+        "ramp.growth_percent: must be a whole number from 1 to 1000, not 1001",
+    ),
+    (
+        r#""ramp": {"initial_per_second": 1, "every_ms": 1000, "step_per_second": 0}"#,
+        "ramp.step_per_second: must be a number above 0 and at most 1000000, not 0",
+    ),
+    // key by credential and header
+    (
+        r#""key": [{}]"#,
+        r#"key[0]: must be an object with "header" or "credential", not {}"#,
+    ),
+    (
+        r#""key": [{"header": "x", "credential": "x"}]"#,
+        r#"key[0].credential: must be left out beside "header", not "x""#,
+    ),
+    (
+        r#""key": [{"header": ":path"}]"#,
+        r#"key[0].header: must be a header name (letters, digits and !#$%&'*+-.^_`|~, not empty), not ":path""#,
+    ),
+    (
+        r#""key": [{"credential": 7}]"#,
+        "key[0].credential: must be a header name (letters, digits and !#$%&'*+-.^_`|~, not empty), not 7",
+    ),
+    (
+        r#""key": [{"header": "x-model"}, "credential", {"header": "X-Model"}]"#,
+        r#"key[2]: must be a part that is not in the list already, not {"header":"X-Model"}"#,
+    ),
+    (
+        r#""key": ["credentials"]"#,
+        r#"key[0]: "credentials" is not a known key part; did you mean "credential"?"#,
+    ),
+    // Who goes first in the queue.
+    (
+        r#""queue": {"priority_header": null}"#,
+        "queue.priority_header: must be a header name (letters, digits and !#$%&'*+-.^_`|~, not empty), not null",
+    ),
+    (
+        r#""queue": {"fair_by": "cluster"}"#,
+        r#"queue.fair_by: must be "credential" or {"header": NAME}, not "cluster""#,
+    ),
+    (
+        r#""queue": {"fair_by": ["credential"]}"#,
+        r#"queue.fair_by: must be "credential" or {"header": NAME}, not ["credential"]"#,
+    ),
+    (
+        r#""queue": {"fair_by": {"credential": "x"}}"#,
+        r#"queue.fair_by.credential: unknown field, given as "x"; known are header"#,
+    ),
+    (
+        r#""queue": {"fair_by": {}}"#,
+        "queue.fair_by.header: missing, but required; must be a header name (letters, digits and !#$%&'*+-.^_`|~, not empty)",
+    ),
+    (
+        r#""queue": {"weights": {"sk-secret": 1}}"#,
+        r#"queue.fair_by: missing, but required; must be "credential" or {"header": NAME}"#,
+    ),
+    (
+        r#""queue": {"fair_by": {"header": "x-team"}, "weights": 5}"#,
+        "queue.weights: must be an object, not 5",
+    ),
+    (
+        r#""queue": {"fair_by": {"header": "x-team"}, "weights": {"a": 1, "b": 0}}"#,
+        "queue.weights.b: must be a whole number from 1 to 100, not 0",
+    ),
+    (
+        r#""queue": {"fair_by": {"header": "x-team"}, "weights": {"a": 1, "a": 2}}"#,
+        "queue.weights.a: given more than once, the second time as 2; must be given once",
+    ),
+    (
+        r#""queue": {"fair_by": "credential", "weights": {"sk-1": 1, "sk-secret": 101}}"#,
+        "queue.weights[1]: must be a whole number from 1 to 100, not 101",
+    ),
+    (
+        r#""queue": {"fair_by": "credential", "weights": {"sk-secret": 1, "Bearer sk-secret": 2}}"#,
+        "queue.weights[1]: given more than once, the second time as 2; must be given once",
+    ),
+    // Not built yet.
+    (
+        r#""ramp": {"mode": "learn"}"#,
+        r#"ramp.mode: "learn" is not built yet; leave the ramp out or use {"mode":"off"}"#,
+    ),
+    (
         r#""classify": {"map_200": true}"#,
         r#"classify: {"map_200":true} is not built yet; leave the field out"#,
-    ),
-    (
-        r#""key": ["cluster", "credential"]"#,
-        r#"key[1]: "credential" is not built yet; use "cluster", "host" or "path_prefix""#,
-    ),
-    (
-        r#""key": [{"header": "x-model"}]"#,
-        r#"key[0]: {"header":"x-model"} is not built yet; use "cluster", "host" or "path_prefix""#,
-    ),
-    (
-        r#""key": [{"credential": "x-api-key"}]"#,
-        r#"key[0]: {"credential":"x-api-key"} is not built yet; use "cluster", "host" or "path_prefix""#,
-    ),
-    (
-        r#""queue": {"priority_header": "x-p"}"#,
-        r#"queue.priority_header: "x-p" is not built yet; leave the field out"#,
-    ),
-    (
-        r#""queue": {"fair_by": "credential"}"#,
-        r#"queue.fair_by: "credential" is not built yet; leave the field out"#,
-    ),
-    (
-        r#""queue": {"weights": {"a": 1}}"#,
-        r#"queue.weights: {"a":1} is not built yet; leave the field out"#,
     ),
 ];
 
@@ -394,13 +532,18 @@ fn the_documented_example_parses() {
     assert_eq!(config.max_keys(), 1024);
     assert_eq!(policy.name(), "ark");
     assert_eq!(policy.provider().name(), "volcano-ark");
+    assert_eq!(policy.key(), [KeyPart::Cluster, KeyPart::Credential]);
     assert_eq!(policy.max_concurrent_calls().map(u32::from), Some(8));
+    assert_eq!(policy.rate(), Rate::new(10_000_000_000, 10));
+    let growth = Growth::Percent(Percent::new(50).unwrap());
+    assert_eq!(policy.ramp(), Ramp::new(2_000_000_000, 10_000, growth));
     assert_defaults(policy);
     let taken = |host: &[u8], path: &[u8]| {
         let facts = Facts {
             cluster: b"ark",
             host,
             path,
+            headers: &[],
         };
         config.policy_for(&facts).is_some()
     };
@@ -420,6 +563,8 @@ fn nothing_at_all_is_one_policy_of_defaults() {
         assert_eq!(policy.name(), "default");
         assert_eq!(policy.provider().name(), "auto");
         assert_eq!(policy.max_concurrent_calls(), None);
+        assert_eq!(policy.key(), [KeyPart::Cluster]);
+        assert_eq!((policy.rate(), policy.ramp()), (None, None));
         assert_defaults(policy);
         assert!(config.policy_for(&Facts::default()).is_some());
     }
@@ -444,6 +589,11 @@ fn bounds_are_inside() {
         r#""name": "a", "retry": {"retry_after_cap_ms": 0, "budget_ms": 3600000}"#,
         r#""name": "a", "mode": "enforce", "ramp": {"mode": "off"}, "match": {}"#,
         r#""name": "a", "key": ["path_prefix", "host", "cluster"]"#,
+        r#""name": "a", "key": ["credential", {"credential": "x"}, {"header": "x"}, {"header": "y"}]"#,
+        r#""name": "a", "rate": {"requests_per_minute": 60000000, "burst": 100000}"#,
+        r#""name": "a", "rate": {"requests_per_second": 0.000000001, "burst": 1}"#,
+        r#""name": "a", "ramp": {"initial_per_second": 1e6, "every_ms": 3600000, "growth_percent": 1000}"#,
+        r#""name": "a", "ramp": {"initial_per_second": 1e-9, "every_ms": 100, "step_per_second": 1e6}"#,
     ];
     for fields in right {
         policy(fields);
@@ -479,6 +629,91 @@ fn the_cap_is_the_profiles_unless_given() {
 }
 
 #[test]
+fn rates_are_counted_in_billionths_of_a_permit_a_second() {
+    let table = [
+        (r#""requests_per_minute": 600"#, 10_000_000_000, 1),
+        (r#""requests_per_minute": 1"#, 16_666_666, 1),
+        (r#""requests_per_minute": 0.1, "burst": 3"#, 1_666_666, 3),
+        (r#""requests_per_second": 0.7"#, 700_000_000, 1),
+        (
+            r#""requests_per_second": 2.0, "burst": 4.0"#,
+            2_000_000_000,
+            4,
+        ),
+        (r#""requests_per_second": 1e-12"#, 1, 1),
+        (r#""requests_per_minute": 1e-9"#, 1, 1),
+    ];
+    for (fields, nano, burst) in table {
+        let policy = policy(&format!(r#""name": "a", "rate": {{{fields}}}"#));
+        assert_eq!(policy.rate(), Rate::new(nano, burst), "{fields}");
+    }
+}
+
+#[test]
+fn a_ramp_is_off_or_grows_by_percent_or_step() {
+    let ramp = |json: &str| policy(&format!(r#""name": "a", "ramp": {json}"#)).ramp();
+    assert_eq!(ramp(r#"{"mode": "off"}"#), None);
+    let step = Growth::Step(Step::new(250_000_000).unwrap());
+    assert_eq!(
+        ramp(r#"{"initial_per_second": 0.5, "every_ms": 1000, "step_per_second": 0.25}"#),
+        Ramp::new(500_000_000, 1000, step)
+    );
+}
+
+#[test]
+fn a_shadow_policy_says_so() {
+    assert_eq!(
+        policy(r#""name": "a", "mode": "shadow""#).mode(),
+        Mode::Shadow
+    );
+}
+
+#[test]
+fn key_parts_by_header_keep_their_names_in_lower_case() {
+    let policy = policy(r#""name": "a", "key": [{"header": "X-Model"}, {"credential": "Key"}]"#);
+    let name = |text| HeaderName::parse(text).unwrap();
+    assert_eq!(
+        policy.key(),
+        [
+            KeyPart::Header(name("x-model")),
+            KeyPart::CredentialIn(name("key"))
+        ]
+    );
+}
+
+#[test]
+fn tenants_weigh_what_they_are_given_and_1_otherwise() {
+    let by_header =
+        policy(r#""name": "a", "queue": {"fair_by": {"header": "X-Team"}, "weights": {"b": 7}}"#);
+    let queue = by_header.queue();
+    let header = HeaderName::parse("x-team").unwrap();
+    assert_eq!(queue.fair_by(), Some(&FairBy::Header(header)));
+    assert_eq!((queue.weight_of(b"b"), queue.weight_of(b"B")), (7, 1));
+    let by_credential = policy(
+        r#""name": "a", "queue": {"fair_by": "credential", "weights": {"Bearer sk-1": 100}}"#,
+    );
+    let queue = by_credential.queue();
+    assert_eq!(queue.fair_by(), Some(&FairBy::Credential));
+    assert_eq!((queue.weight_of(b"sk-1"), queue.weight_of(b"")), (100, 1));
+}
+
+#[test]
+fn weights_are_bounded_and_their_names_stay_out_of_errors() {
+    let weights = |count: usize| {
+        let list: Vec<_> = (0..count).map(|n| format!(r#""sk-{n}": 2"#)).collect();
+        format!(
+            r#"{{"policies": [{{"name": "a", "queue": {{"fair_by": "credential", "weights": {{{}}}}}}}]}}"#,
+            list.join(",")
+        )
+    };
+    Config::parse(weights(1000).as_bytes()).unwrap();
+    assert_eq!(
+        refusal(&weights(1001)).to_string(),
+        "policies[0].queue.weights: must be an object with at most 1000 fields, not 1001 of them"
+    );
+}
+
+#[test]
 fn header_names_are_lowered_and_null_is_none() {
     let policy = policy(
         r#""name": "a", "patience_header": "X-Patience", "queue": {"no_wait_header": null}"#,
@@ -488,9 +723,11 @@ fn header_names_are_lowered_and_null_is_none() {
 }
 
 fn assert_defaults(policy: &Policy) {
-    assert_eq!(policy.key(), [KeyPart::Cluster]);
+    assert_eq!(policy.mode(), Mode::Enforce);
     assert_eq!(policy.patience_header(), None);
     let queue = policy.queue();
+    assert_eq!((queue.priority_header(), queue.fair_by()), (None, None));
+    assert_eq!(queue.weight_of(b"anybody"), 1);
     assert_eq!(queue.max_waiting(), 1000);
     assert_eq!(queue.max_wait(), Duration::from_secs(60));
     assert_eq!(queue.no_wait_header().unwrap().as_str(), "x-weir-no-wait");

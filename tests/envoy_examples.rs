@@ -115,6 +115,7 @@ fn facts<'a>(cluster: &'a str, path: &'a str) -> Facts<'a> {
         cluster: cluster.as_bytes(),
         host: b"gateway",
         path: path.as_bytes(),
+        headers: &[],
     }
 }
 
@@ -126,9 +127,8 @@ fn policy<'a>(config: &'a Config, cluster: &str, path: &str) -> Option<(&'a str,
 }
 
 /// What calls have in common that share a limit.
-fn key(config: &Config, cluster: &str, path: &str) -> Vec<u8> {
+fn key(config: &Config, cluster: &str, path: &str) -> u128 {
     let facts = facts(cluster, path);
     let (_, policy) = config.policy_for(&facts).unwrap();
-    let prefix = policy.matcher().path_prefix_of(facts.path);
-    policy.key_for(&facts, prefix)
+    policy.identity(&facts, None).unwrap()
 }

@@ -13,7 +13,8 @@ use proptest::prelude::*;
 
 use weir::core::gate::owner::SLOTS;
 use weir::core::gate::{
-    Change, Entry, Event, Fenced, Key, Outcome, Owner, Record, Setting, Standing, apply,
+    Arrival, Change, Entry, Event, Fenced, Key, Order, Outcome, Owner, Pace, Record, Setting,
+    Standing, apply,
 };
 use weir::core::time::Time;
 
@@ -99,12 +100,14 @@ impl Worker {
                 connection,
             } => {
                 self.running = self.running.saturating_sub(u32::from(has_ended));
-                return Event::Arrive {
-                    key,
+                return Event::Arrive(Arrival {
+                    arrived: key.arrived,
+                    order: Order::Arrival,
                     no_wait,
+                    until: Time::NEVER,
                     setting,
                     connection,
-                };
+                });
             }
             Act::Claim if !self.waiters.is_empty() => {
                 let mut after = self.clone();
@@ -121,6 +124,7 @@ impl Worker {
                         cap,
                         ..setting
                     },
+                    seen: 0,
                 };
             }
             Act::End => self.running = self.running.saturating_sub(1),
@@ -144,7 +148,7 @@ impl Worker {
     fn settle(&mut self, outcome: Outcome, key: Key) {
         match outcome {
             Outcome::Start => self.running += 1,
-            Outcome::Wait => self.waiters.push((key, false)),
+            Outcome::Wait { .. } => self.waiters.push((key, false)),
             Outcome::Claimed => self.start_first(),
             Outcome::Held => self.held += 1,
             _ => {}
@@ -221,8 +225,9 @@ fn run(workers: u16, cap: u32, max_waiting: u32, script: &[(u16, Act, u64)]) {
         hash: u64::from(cap),
         cap,
         max_waiting,
+        pace: Pace::UNBOUND,
     };
-    let mut record = Record::new(1, 2, setting);
+    let mut record = Record::new(1, 2, setting, Time(0));
     let worker = |slot| Worker {
         owner: Owner {
             slot,
@@ -236,7 +241,7 @@ fn run(workers: u16, cap: u32, max_waiting: u32, script: &[(u16, Act, u64)]) {
     let mut now = Time(1);
     for (count, (who, act, pause)) in script.iter().enumerate() {
         now = now + Duration::from_millis(*pause);
-        let key = Key(u64::try_from(count).expect("few"));
+        let key = Key::at(u64::try_from(count).expect("few"));
         let worker = &mut all[usize::from(who % workers)];
         let event = worker.prepare(*act, key, setting);
         let (before, mine) = (record.clone(), worker.standing());
@@ -308,11 +313,11 @@ proptest! {
 
     #[test]
     fn damaged_records_never_panic(damage in vec((any::<prop::sample::Index>(), any::<u8>()), 1..8)) {
-        let setting = Setting { hash: 1, cap: 2, max_waiting: 9 };
-        let mut record = Record::new(1, 2, setting);
+        let setting = Setting { hash: 1, cap: 2, max_waiting: 9, pace: Pace::UNBOUND };
+        let mut record = Record::new(1, 2, setting, Time(0));
         for slot in 0..3 {
             let owner = Owner { slot, generation: 1 };
-            let standing = Standing { running: 1, fresh: 1, ready: 0, held: 0, head: Key(9) };
+            let standing = Standing { running: 1, fresh: 1, ready: 0, held: 0, head: Key::at(9) };
             apply(&mut record, owner, standing, Event::Report, Time(5)).expect("not fenced");
         }
         let mut bytes = record.encode();

@@ -8,6 +8,7 @@
 //! - [`gate`]: the state all workers share for one key, changed by one pure function per event;
 //! - [`classify`]: what a provider's answer says;
 //! - [`retry`]: when, or whether, to try again;
+//! - [`secret`]: the hash that stands for credentials;
 //! - [`answer`]: what the client is told;
 //! - [`report`]: what the operator is told.
 
@@ -19,5 +20,6 @@ pub mod fnv;
 pub mod gate;
 pub mod report;
 pub mod retry;
+pub mod secret;
 pub mod time;
 pub mod wait;

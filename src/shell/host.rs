@@ -3,7 +3,7 @@
 //! The SDK panics on a status it does not expect, and a panic kills the VM. So headers are only
 //! touched in their phase, and only the `_bytes` calls are used: header values are bytes.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -34,6 +34,7 @@ pub(super) struct Envoy {
     random: RefCell<SmallRng>,
     /// Metrics by name: defining one twice makes a second one.
     metrics: RefCell<BTreeMap<String, u32>>,
+    is_tracing: Cell<bool>,
 }
 
 impl Envoy {
@@ -46,6 +47,7 @@ impl Envoy {
         Envoy {
             random: RefCell::new(SmallRng::seed_from_u64(u64::from_le_bytes(seed))),
             metrics: RefCell::default(),
+            is_tracing: Cell::default(),
         }
     }
 }
@@ -60,6 +62,12 @@ impl Host for Envoy {
 
     fn wall_ms(&self) -> u64 {
         wasi::wall_ms()
+    }
+
+    fn entropy(&self) -> Result<[u8; 16], HostError> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).map_err(|_| HostError::Refused)?;
+        Ok(bytes)
     }
 
     fn shared_get(&self, key: &str) -> Result<Stored, HostError> {
@@ -104,8 +112,13 @@ impl Host for Envoy {
         };
     }
 
+    fn is_tracing(&self) -> bool {
+        self.is_tracing.get()
+    }
+
     fn log(&self, level: Level, line: &str) {
         let level = match level {
+            Level::Trace => LogLevel::Trace,
             Level::Info => LogLevel::Info,
             Level::Warn => LogLevel::Warn,
             Level::Error => LogLevel::Error,
@@ -128,6 +141,14 @@ impl Envoy {
         let id = hostcalls::define_metric(kind, name).ok()?;
         metrics.insert(name.to_owned(), id);
         Some(id)
+    }
+
+    /// Looks whether the operator wants to see more; not for every call, since each look is a host
+    /// call.
+    pub(super) fn look_at_log_level(&self) {
+        let level = hostcalls::get_log_level();
+        self.is_tracing
+            .set(level.is_ok_and(|level| level == LogLevel::Trace));
     }
 
     pub(super) fn now(&self) -> Time {

@@ -51,6 +51,7 @@ impl RootContext for Root {
     }
 
     fn on_tick(&mut self) {
+        self.vm.host.look_at_log_level();
         let actions = self.vm.ask(|worker, host, now| worker.tick(host, now));
         self.vm.keep_pace(&self.pace);
         self.vm.act(actions.unwrap_or_default());

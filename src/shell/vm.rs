@@ -73,7 +73,9 @@ impl Vm {
 
     /// Has the running root tick as often as the work at hand needs.
     pub(super) fn keep_pace(&self, current: &Cell<Duration>) {
-        let is_busy = self.ask(|worker, _, _| worker.is_busy()).unwrap_or(true);
+        // Twice: the host's ticks come late.
+        let is_busy = self.ask(|worker, _, now| worker.is_busy(now + 2 * IDLE));
+        let is_busy = is_busy.unwrap_or(true);
         let wanted = if is_busy { BUSY } else { IDLE };
         if current.replace(wanted) != wanted {
             self.host.tick_every(wanted);

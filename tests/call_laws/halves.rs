@@ -132,7 +132,7 @@ fn attempt_alone_forgets_a_call_that_nothing_follows() {
     sim.abort(id);
     assert_eq!(sim.sums(), Default::default());
     sim.run(ms(2000));
-    assert!(!sim.seats[0].worker.is_busy());
+    assert!(!sim.seats[0].worker.is_busy(weir::core::time::Time::NEVER));
     sim.check_empty();
 }
 

@@ -9,14 +9,19 @@
 
 mod bounds;
 mod cap;
+mod death;
 mod degraded;
 mod delay;
+mod evict;
 mod halves;
+mod keys;
 mod leave;
 #[path = "../memhost/mod.rs"]
 mod memhost;
 mod order;
+mod pace;
 mod refused;
 mod reload;
+mod shadow;
 mod stats;
 mod uploads;

@@ -129,3 +129,25 @@ fn l3_a_lost_wake_up_is_made_good_by_a_tick() {
     assert_eq!(sim.count("grants_by_tick"), 1);
     assert_eq!(sim.count("grants_by_wake"), 0);
 }
+
+#[test]
+fn l3_where_no_wake_up_arrives_grants_do_not_go_round_for_ever() {
+    let mut sim = Sim::policy(5, ONE);
+    let running = sim.arrive(Ask::on(0));
+    for worker in 1..5 {
+        sim.arrive(Ask::on(worker));
+    }
+    sim.memory.state().faults.lost_wakes = true;
+    sim.answer(running, Reply::ok());
+    // Each grant passes on after 20 ms; who sees one again 100 ms after its first takes it.
+    sim.run(ms(250));
+    let is_running = |state: &State| *state == State::Running(1);
+    assert_eq!(
+        sim.states()
+            .iter()
+            .filter(|state| is_running(state))
+            .count(),
+        1
+    );
+    sim.check();
+}

@@ -47,6 +47,8 @@ const PLUGIN_COUNTERS: &[&str] = &[
     "cas_exhausted",
     "overflow",
     "config_flaps",
+    "reaped",
+    "reaped_alive",
     "log_dropped",
     "avoided.request_incomplete",
     "avoided.body_over_cap",
@@ -96,7 +98,7 @@ fn gauges_and_histograms_have_their_stated_names() {
     let state = sim.memory.state();
     let gauges: BTreeSet<_> = state.gauges.keys().cloned().collect();
     let expected = full(
-        &["slots", "waiting", "held", "limit"],
+        &["slots", "waiting", "held", "limit", "rate_milli_per_s"],
         &["workers", "keys", "degraded"],
     );
     assert_eq!(gauges, expected);

@@ -219,7 +219,7 @@ fn picture(world: &World) -> String {
             if standing.waiting() == 0 {
                 "-".to_owned()
             } else {
-                standing.head.0.to_string()
+                standing.head.rank.to_string()
             },
             entry.granted,
             if entry.stalled { " stalled" } else { "" }

@@ -1,5 +1,7 @@
 //! One worker: its calls, its member of the gate, and what it is in the middle of.
 
+use std::time::Duration;
+
 use weir::core::gate::exchange::Exchange;
 use weir::core::gate::{Key, Owner, Standing};
 use weir::core::time::Time;
@@ -94,7 +96,10 @@ impl Worker {
             fresh: self.count(|phase| phase == Phase::Waiting),
             ready: self.count(|phase| phase == Phase::WaitingAgain),
             held: self.count(|phase| matches!(phase, Phase::Held | Phase::WaitingAgain)),
-            head: waiters.map(|(_, key)| Key(*key)).min().unwrap_or(Key::LAST),
+            head: waiters
+                .map(|(_, key)| Key::at(*key))
+                .min()
+                .unwrap_or(Key::LAST),
         }
     }
 
@@ -115,11 +120,16 @@ impl Worker {
             _ => Phase::Gone,
         };
         match (step, phase) {
-            (Step::Ready(_), _) => self.member.line_mut().wait(Key(key), id(call), Kind::Ready),
-            (_, Phase::Running | Phase::RunningAgain) => self.member.line_mut().finish(),
+            (Step::Ready(_), _) => self
+                .member
+                .line_mut()
+                .wait(Key::at(key), id(call), Kind::Ready),
+            (_, Phase::Running | Phase::RunningAgain) => {
+                self.member.line_mut().finish(Duration::ZERO)
+            }
             (_, Phase::Held) => self.member.line_mut().let_go(),
             (_, Phase::Waiting | Phase::WaitingAgain) => {
-                self.member.line_mut().leave(Key(key));
+                self.member.line_mut().leave(Key::at(key));
             }
             _ => return false,
         }

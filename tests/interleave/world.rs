@@ -10,7 +10,7 @@ use std::hash::Hash;
 use weir::core::gate::exchange::{Exchange, ExchangeError, Want};
 use weir::core::gate::grant::STALE;
 use weir::core::gate::{
-    Change, Entry, Event, Key, Outcome, Owner, Record, Setting, Standing, apply,
+    Arrival, Change, Entry, Event, Order, Outcome, Owner, Pace, Record, Setting, Standing, apply,
 };
 use weir::core::time::Time;
 use weir::core::wait::{CallId, Kind, Member, Settled};
@@ -81,7 +81,7 @@ impl World {
             })
             .collect();
         World {
-            record: Record::new(1, 1, scope.setting),
+            record: Record::new(1, 1, scope.setting, Time(0)),
             workers,
             now: Time(0),
             thief: Thief::Absent,
@@ -254,12 +254,19 @@ impl World {
             Errand::Report => member.report(owner),
             Errand::Claim => return member.claim(owner),
             Errand::Hold(_) => member.hold(owner),
-            Errand::Configure => member.configure(owner, setting),
+            Errand::Configure => member.configure(owner, setting, 0),
             Errand::Farewell => Exchange::new(owner, Standing::NONE, Event::Report),
-            Errand::Arrive(call) => {
-                let key = Key(scope.keys[at][call]);
-                member.arrive(owner, key, scope.is_no_wait(at, call), setting, connection)
-            }
+            Errand::Arrive(call) => member.arrive(
+                owner,
+                Arrival {
+                    arrived: scope.keys[at][call],
+                    order: Order::Arrival,
+                    no_wait: scope.is_no_wait(at, call),
+                    until: Time::NEVER,
+                    setting,
+                    connection,
+                },
+            ),
         })
     }
 
@@ -326,7 +333,7 @@ impl World {
         let worker = &mut self.workers[at];
         worker.known = match (task.errand, change.outcome) {
             (Errand::Farewell, _) => 0,
-            (Errand::Arrive(call), Outcome::Wait) => worker.waiters() | 1 << call,
+            (Errand::Arrive(call), Outcome::Wait { .. }) => worker.waiters() | 1 << call,
             (Errand::Claim, Outcome::Claimed) => {
                 worker.waiters() & !(1 << oldest(worker, &scope.keys[at]))
             }
@@ -393,15 +400,15 @@ impl World {
             return Ok(());
         }
         let arriving = match task.errand {
-            Errand::Arrive(call) => Some((Key(scope.keys[at][call]), id(call))),
+            Errand::Arrive(call) => Some(id(call)),
             _ => None,
         };
         let settled = worker.member.settle(&task.exchange, arriving);
         let mut next = task.next;
         match (task.errand, settled) {
             (Errand::Arrive(call), Settled::Started) => worker.calls[call] = Phase::Running,
-            (Errand::Arrive(call), Settled::Waits) => worker.calls[call] = Phase::Waiting,
-            (Errand::Arrive(call), Settled::NoWait | Settled::QueueFull { .. }) => {
+            (Errand::Arrive(call), Settled::Waits(_)) => worker.calls[call] = Phase::Waiting,
+            (Errand::Arrive(call), Settled::Refused(_)) => {
                 worker.calls[call] = Phase::Gone;
             }
             (Errand::Hold(call), Settled::Held) => worker.calls[call] = Phase::Held,
@@ -514,5 +521,6 @@ pub fn setting(cap: u32, max_waiting: u32) -> Setting {
         hash: u64::from(cap),
         cap,
         max_waiting,
+        pace: Pace::UNBOUND,
     }
 }

@@ -112,6 +112,8 @@ pub(crate) enum State {
     Answered(u16),
     /// The client went away.
     Aborted,
+    /// Its VM died.
+    Lost,
 }
 
 /// What the client received.
@@ -145,6 +147,7 @@ pub(crate) struct Call {
     pub(crate) has_grant: bool,
     pub(crate) received: Option<Received>,
     pub(crate) is_over: bool,
+    pub(crate) is_lost: bool,
 }
 
 /// An attempt.
@@ -164,6 +167,9 @@ pub(crate) struct Attempt {
 
 impl Call {
     pub(crate) fn state(&self) -> State {
+        if self.is_lost {
+            return State::Lost;
+        }
         if let Some(received) = &self.received {
             return match header(&received.headers, "x-weir-refused") {
                 Some(word) => State::Refused(word),

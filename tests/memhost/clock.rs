@@ -19,7 +19,16 @@ const IDLE: Duration = Duration::from_millis(200);
 impl Sim {
     /// Carries out what a worker's callback decided.
     pub(crate) fn act(&mut self, actions: Vec<Action>) {
+        // One that died over a callback does nothing more.
+        self.lose_calls_of_the_dead();
         for action in actions {
+            let stream = match &action {
+                Action::Start { gate } | Action::Refuse { gate, .. } => gate,
+                Action::Answer { attempt, .. } => attempt,
+            };
+            if self.lost.contains(stream) {
+                continue;
+            }
             match action {
                 Action::Start { gate } => {
                     let id = self.paused_gate(gate, "started");
@@ -60,7 +69,8 @@ impl Sim {
     /// Delivers all wake-ups, with all that follows from them at this moment.
     pub(crate) fn settle(&mut self) {
         for _ in 0..STEPS {
-            let woken = self.memory.woken(|vm| !self.seats[vm].is_blocked);
+            self.lose_calls_of_the_dead();
+            let woken = self.memory.woken(|vm| self.gets_to_run(vm));
             if let Some(vm) = woken {
                 let seat = &mut self.seats[vm];
                 let actions = seat.worker.wake(&seat.host, self.now);
@@ -82,12 +92,16 @@ impl Sim {
     }
 
     pub(crate) fn runs(&self, call: &Call) -> bool {
-        !self.seats[call.worker].is_blocked
+        self.gets_to_run(call.worker)
+    }
+
+    fn gets_to_run(&self, vm: usize) -> bool {
+        !self.seats[vm].is_blocked && !self.is_dead(vm)
     }
 
     pub(crate) fn keep_pace(&mut self) {
         for seat in &mut self.seats {
-            if seat.worker.is_busy() {
+            if seat.worker.is_busy(self.now + 2 * IDLE) {
                 seat.next_tick = seat.next_tick.min(self.now + self.busy);
             }
         }
@@ -97,8 +111,8 @@ impl Sim {
     pub(crate) fn run(&mut self, span: Duration) {
         let end = self.now + span;
         loop {
-            let ticks = self.seats.iter().filter(|seat| !seat.is_blocked);
-            let ticks = ticks.map(|seat| seat.next_tick);
+            let awake = (0..self.seats.len()).filter(|vm| self.gets_to_run(*vm));
+            let ticks = awake.map(|vm| self.seats[vm].next_tick);
             let calls = self.calls.iter().filter(|call| self.runs(call));
             let retries = calls.filter_map(|call| call.retry_at);
             let next = ticks.chain(retries).min();
@@ -107,7 +121,7 @@ impl Sim {
             };
             self.now = next.max(self.now);
             for vm in 0..self.seats.len() {
-                if !self.seats[vm].is_blocked && self.seats[vm].next_tick <= self.now {
+                if self.gets_to_run(vm) && self.seats[vm].next_tick <= self.now {
                     self.tick(vm);
                 }
             }
@@ -124,7 +138,7 @@ impl Sim {
     pub(crate) fn tick(&mut self, vm: usize) {
         let seat = &mut self.seats[vm];
         let actions = seat.worker.tick(&seat.host, self.now);
-        let pace = if seat.worker.is_busy() {
+        let pace = if seat.worker.is_busy(self.now + 2 * IDLE) {
             self.busy
         } else {
             IDLE

@@ -39,6 +39,7 @@ impl Sim {
             has_grant: false,
             received: None,
             is_over: false,
+            is_lost: false,
         });
         if self.has_gate {
             self.enter_gate(id);

@@ -5,6 +5,7 @@
 //! - [`sim`]: one process, and what a test may ask of it.
 //! - [`downstream`]: calls arrive, are answered and end.
 //! - [`router`]: what Envoy's router does with attempts and their answers.
+//! - [`death`]: VMs that die.
 //! - [`clock`]: wake-ups and ticks, and the streams that Weir resumes.
 //! - [`call`]: what the test knows of one call.
 //! - [`watch`]: the laws that hold after every step.
@@ -20,6 +21,7 @@
 
 pub(crate) mod call;
 pub(crate) mod clock;
+pub(crate) mod death;
 pub(crate) mod downstream;
 pub(crate) mod host;
 pub(crate) mod router;

@@ -1,6 +1,6 @@
 //! One process: its workers, its streams, and what a test may ask of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -35,6 +35,8 @@ pub(crate) struct Sim {
     /// Calls that waited and were started.
     pub(crate) started: Vec<usize>,
     pub(crate) streams: BTreeMap<StreamId, usize>,
+    /// Streams of VMs that died.
+    pub(crate) lost: BTreeSet<StreamId>,
     next_stream: StreamId,
     next_connection: u64,
 }
@@ -86,6 +88,7 @@ impl Sim {
             holds: Vec::new(),
             started: Vec::new(),
             streams: BTreeMap::new(),
+            lost: BTreeSet::new(),
             next_stream: 1,
             next_connection: 1,
         };

@@ -34,7 +34,10 @@ impl Worker {
                 call.forget_refusal();
             }
             self.settle_grant(host, now, &mut call, status, headers, via_upstream);
-            finish(&mut call, now, headers)
+            match call.is_shadow() {
+                true => Vec::new(),
+                false => finish(&mut call, now, headers),
+            }
         };
         self.keep(id, call);
         changes
@@ -103,7 +106,7 @@ impl Worker {
         if std::mem::take(&mut call.has_grant)
             && let Some(place) = call.place
         {
-            self.gates.line_mut(place).finish();
+            self.gates.line_mut(place).return_grant();
             self.gates.report(host, now, place);
         }
     }

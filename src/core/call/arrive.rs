@@ -4,20 +4,19 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::rank::{class_of, order_of};
 use super::state::{Call, Stage, Undo};
 use super::{Headers, StreamId, Worker, policy_id, setting_of};
 use crate::core::answer::Edit;
-use crate::core::answer::{Refusal, Refused, Reply, remove_marks};
-use crate::core::config::{Config, Facts, Policy};
-use crate::core::fnv::fnv128;
+use crate::core::answer::{Reply, remove_marks};
+use crate::core::config::{Config, Facts, Mode, Policy};
+use crate::core::gate::{Arrival, Key};
 use crate::core::report::stats::Count;
 use crate::core::retry::Backoff;
+use crate::core::secret::Secret;
 use crate::core::time::Time;
-use crate::core::wait::{Arrival, CallId, Settled};
+use crate::core::wait::{CallId, Settled};
 use crate::port::Host;
-
-/// When a refused caller is told to come back while nothing better is known.
-pub(super) const COME_BACK: Duration = Duration::from_secs(1);
 
 /// The request headers of a call, as the gate half sees them.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +43,7 @@ impl<'a> Request<'a> {
             cluster: self.cluster,
             host: self.header(":authority").unwrap_or_default(),
             path: self.header(":path").unwrap_or_default(),
+            headers: self.headers,
         }
     }
 }
@@ -88,24 +88,24 @@ impl Worker {
         };
         call.gate = Some(gate);
         let settled = self.ask(host, now, id, &mut call, request, policy);
+        if policy.mode() == Mode::Shadow {
+            let arrived = self.arrive_in_shadow(now, id, &mut call, settled);
+            self.streams.insert(gate, id);
+            self.keep(id, call);
+            return arrived;
+        }
         let marked = Marked {
             edits: request_edits(request, policy),
             reference: self.reference(id),
         };
         let arrived = match settled {
-            Settled::Waits => {
+            Settled::Waits(_) => {
                 self.stats.count(&call.policy_name, Count::Queued);
                 call.stage = Stage::Waiting;
                 Arrived::Wait(marked)
             }
-            Settled::NoWait => {
-                let limit = Some("max_concurrent_calls");
-                Arrived::Refuse(self.refuse(host, &mut call, Refused::NoWait, limit, None))
-            }
-            Settled::QueueFull { position, .. } => {
-                let limit = Some("max_waiting");
-                let position = Some(position);
-                Arrived::Refuse(self.refuse(host, &mut call, Refused::QueueFull, limit, position))
+            Settled::Refused(refuse) => {
+                Arrived::Refuse(self.refuse_at_arrival(host, now, &mut call, refuse))
             }
             _ => {
                 self.stats.count(&call.policy_name, Count::Admitted);
@@ -135,24 +135,26 @@ impl Worker {
             None => policy.name().into(),
         };
         self.stats.count(&policy_name, Count::Calls);
-        let prefix = policy.matcher().path_prefix_of(facts.path);
-        let identity = fnv128(&policy.key_for(&facts, prefix));
-        let place = self
-            .gates
-            .place(host, identity, id, setting_of(policy), config.max_keys());
+        let identity = self.identity(host, policy, &facts);
+        let place = identity.and_then(|identity| {
+            let setting = setting_of(policy);
+            self.gates
+                .place(host, now, identity, id, setting, config.max_keys())
+        });
         let patience = policy
             .patience_header()
             .and_then(|name| request.header(name.as_str()))
             .and_then(milliseconds)
             .unwrap_or(Duration::MAX);
         let budget = policy.retry().budget();
+        self.newest_connection = self.newest_connection.max(request.connection);
         let call = Box::new(Call {
             config: Rc::clone(config),
             policy: index,
             policy_name,
             place,
-            key_tag: (identity >> 64) as u64,
-            key: self.take_key(now),
+            key_tag: identity.map_or(0, |identity| (identity >> 64) as u64),
+            key: Key::at(self.take_arrival(now, class_of(request, policy))),
             arrived: now,
             deadline: now + budget.min(patience),
             deadline_field: match patience < budget {
@@ -163,6 +165,7 @@ impl Worker {
             stage: Stage::Going,
             started: None,
             has_grant: false,
+            phantom: None,
             attempts: BTreeMap::new(),
             attempts_made: 0,
             backoff: Backoff::default(),
@@ -172,6 +175,14 @@ impl Worker {
             orphaned: None,
         });
         Some((self.take_id(), call))
+    }
+
+    /// What names the call's gate. None if the process's secret is needed for it and cannot be had.
+    fn identity(&mut self, host: &impl Host, policy: &Policy, facts: &Facts<'_>) -> Option<u128> {
+        if policy.needs_secret() && self.secret.is_none() {
+            self.secret = Some(Secret::of_process(host).ok()?);
+        }
+        policy.identity(facts, self.secret.as_ref())
     }
 
     /// Asks the gate for a slot. A call whose gate cannot be used goes on without one (law L16).
@@ -189,8 +200,9 @@ impl Worker {
             return Settled::Started;
         };
         let arrival = Arrival {
-            call: id,
-            key: call.key,
+            arrived: call.key.arrived,
+            order: order_of(request, policy, self.secret.as_ref()),
+            until: call.wait_ends().0,
             no_wait: policy
                 .queue()
                 .no_wait_header()
@@ -199,34 +211,17 @@ impl Worker {
             setting: setting_of(policy),
             connection: request.connection,
         };
-        let settled = self.gates.arrive(host, now, place, arrival);
-        if let Settled::Failed(_) = settled {
-            call.place = None;
-            self.clock.degrade(now);
+        let (place, settled) = self.gates.arrive(host, now, place, id, arrival);
+        call.place = Some(place);
+        match settled {
+            Settled::Failed(_) => {
+                call.place = None;
+                self.clock.degrade(now);
+            }
+            Settled::Waits(key) => call.key = key,
+            _ => {}
         }
         settled
-    }
-
-    /// Weir refuses a call.
-    pub(super) fn refuse(
-        &mut self,
-        host: &impl Host,
-        call: &mut Call,
-        reason: Refused,
-        limit: Option<&'static str>,
-        position: Option<u64>,
-    ) -> Reply {
-        self.stats.count(&call.policy_name, Count::Refused(reason));
-        call.stage = Stage::Refused;
-        let refusal = Refusal {
-            reason,
-            policy: &call.policy_name,
-            limit,
-            position,
-            expected_wait: None,
-            retry_after: COME_BACK,
-        };
-        refusal.render(host.random())
     }
 
     /// The reference by which the attempt half finds a call of this VM.

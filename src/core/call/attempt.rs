@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use super::arrive::Request;
 use super::read::{BODY_CAP, Body, READ_FOR};
+use super::shadow::Phantom;
 use super::state::{Attempt, Call, Reading};
 use super::{Headers, StreamId, Worker};
 use crate::core::answer::{Edit, remove_marks};
 use crate::core::classify::{is_refusal_status, may_refuse};
-use crate::core::config::Config;
+use crate::core::config::{Config, Mode};
 use crate::core::report::stats::{Avoided, Count};
 use crate::core::time::Time;
 use crate::port::Host;
@@ -73,17 +74,24 @@ impl Worker {
             None => {
                 let (id, mut call) = self.admit(host, now, request, config)?;
                 call.started = Some(now);
+                if call.policy().is_some_and(|p| p.mode() == Mode::Shadow) {
+                    call.phantom = Some(Phantom::Same);
+                }
                 self.avoid(host, now, Avoided::NoGateHalf);
                 (id, call, true)
             }
         };
-        let has_slot = call.place.is_some();
+        let has_slot = call.place.is_some() && call.has_own_slots();
         if std::mem::take(&mut call.has_grant) {
             // The grant is committed: its slot is this attempt's.
+        } else if !has_slot && call.attempts_made == 0 {
+            // Its phantom waits.
         } else {
             self.stats.count(&call.policy_name, Count::Unplanned);
-            if let Some(place) = call.place {
-                self.gates.line_mut(place).run();
+            if let Some(place) = call.place
+                && has_slot
+            {
+                self.gates.line_mut(place).run_unplanned();
                 self.gates.report(host, now, place);
             }
         }
@@ -97,6 +105,7 @@ impl Worker {
             stream,
             Attempt {
                 number: begin.number,
+                began: now,
                 has_slot,
                 request_complete: begin.request_complete,
                 deadline: left.map_or(Time::NEVER, |left| now + left),
@@ -149,7 +158,10 @@ impl Worker {
             is_whole,
         } = head;
         // A mark that is not ours would make the router retry.
-        let foreign = remove_marks(&headers);
+        let foreign = match call.is_shadow() {
+            true => Vec::new(),
+            false => remove_marks(&headers),
+        };
         if !may_refuse(status, &[]) {
             // It goes to the client, whatever a hedged attempt beside it was told.
             call.forget_refusal();
@@ -178,6 +190,7 @@ impl Worker {
             // Not kept back: the host would put an error of its own in the place of what does not
             // fit its buffer.
             false if length > BODY_CAP as u64 => Body::OverCap,
+            false if call.is_shadow() => return Next::UNCHANGED,
             false => return Next::Pause,
         };
         self.conclude(host, now, call, stream, body)
@@ -214,7 +227,8 @@ impl Worker {
             && std::mem::take(&mut attempt.has_slot)
             && let Some(place) = call.place
         {
-            self.gates.line_mut(place).finish();
+            let held_for = now.since(attempt.began);
+            self.gates.line_mut(place).finish(held_for);
             self.gates.report(host, now, place);
         }
     }

@@ -9,15 +9,15 @@ use super::read::Body;
 use super::start::AT_ONCE;
 use super::state::{Call, Stage};
 use super::{Action, StreamId, Worker};
-use crate::core::answer::Refused;
 use crate::core::report::gauges;
 use crate::core::report::stats::{Avoided, Count, plugin_stat};
 use crate::core::time::Time;
 use crate::core::wait::CallId;
 use crate::port::{Host, Level, MetricKind};
 
-/// How often a worker shows that it lives, and has its queue point to the root that ticks.
-const HEARTBEAT: Duration = Duration::from_millis(250);
+/// How often a worker shows that it lives, has its queue point to the root that ticks, and looks
+/// whether the others live. Below the period of idle ticks, so that each of them does it.
+const HEARTBEAT: Duration = Duration::from_millis(150);
 
 /// How often the log says of the same thing that it was avoided.
 const SAY_AGAIN: Duration = Duration::from_secs(60);
@@ -45,6 +45,7 @@ impl Clock {
 impl Worker {
     /// A tick of one of the VM's roots.
     pub fn tick(&mut self, host: &impl Host, now: Time) -> Vec<Action> {
+        self.gates.make_due_grants(host, now);
         let mut actions = self.wake(host, now);
         let waiting = self.gates.take_waiting_places();
         let lost: BTreeSet<_> = waiting
@@ -83,9 +84,10 @@ impl Worker {
         }
     }
 
-    /// Whether the clock matters before the next idle tick.
-    pub fn is_busy(&self) -> bool {
-        !self.due.is_empty() || self.gates.is_behind()
+    /// Whether the clock matters before `next`, the next idle tick.
+    pub fn is_busy(&self, next: Time) -> bool {
+        let grants = self.gates.next_due().is_some_and(|due| due < next);
+        grants || !self.due.is_empty() || self.gates.is_behind()
     }
 
     fn call_due(&mut self, host: &impl Host, now: Time, id: CallId) -> Option<Action> {
@@ -93,6 +95,9 @@ impl Worker {
         if call.orphaned.is_some_and(|at| at <= now) {
             self.orphan_due(host, now, id, call);
             return None;
+        }
+        if call.phantom_ends().is_some_and(|at| at <= now) {
+            return self.phantom_due(host, now, id, call);
         }
         let overdue = call
             .attempts
@@ -135,11 +140,7 @@ impl Worker {
                     return None;
                 }
                 self.let_go(host, now, call);
-                let (reason, limit) = match by_stay {
-                    true => (Refused::WaitTooLong, "max_wait_ms"),
-                    false => (Refused::Deadline, call.deadline_field),
-                };
-                let reply = self.refuse(host, call, reason, Some(limit), None);
+                let reply = self.refuse_waiter(host, now, call, by_stay);
                 let gate = call.gate?;
                 Some(Action::Refuse { gate, reply })
             }
@@ -165,6 +166,7 @@ impl Worker {
         };
         self.avoid(host, now, avoided);
         match self.conclude(host, now, call, stream, body) {
+            Next::Pass(_) if call.is_shadow() => None,
             Next::Pass(edits) => Some(Action::Answer {
                 attempt: stream,
                 edits,
@@ -187,8 +189,10 @@ impl Worker {
     fn chores(&mut self, host: &impl Host, now: Time) {
         if is_over(self.clock.beaten, now, HEARTBEAT) {
             self.clock.beaten = Some(now);
-            self.gates.heartbeat(host);
+            self.gates.heartbeat(host, now);
+            self.gates.watch(host, now);
         }
+        self.gates.sweep(host, now);
         if is_over(self.clock.flushed, now, gauges::EVERY) {
             self.clock.flushed = Some(now);
             let trouble = self.gates.take_trouble();

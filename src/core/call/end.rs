@@ -19,16 +19,25 @@ impl Worker {
     /// Gives back all a call has and forgets it. Its attempts' streams may end later: they find no
     /// call.
     pub(super) fn bury(&mut self, host: &impl Host, now: Time, id: CallId, mut call: Box<Call>) {
-        self.drop_call(id, &call);
-        let slots = call.attempts.values().filter(|attempt| attempt.has_slot);
-        let slots = slots.count() + usize::from(std::mem::take(&mut call.has_grant));
+        let survives = self.phantom_survives(now, &mut call);
+        if !survives {
+            self.end_phantom(host, now, &mut call);
+            self.drop_call(id, &call);
+        }
         if let Some(place) = call.place {
             let line = self.gates.line_mut(place);
-            for _ in 0..slots {
-                line.finish();
+            for attempt in call.attempts.values().filter(|attempt| attempt.has_slot) {
+                line.finish(now.since(attempt.began));
+            }
+            if std::mem::take(&mut call.has_grant) {
+                line.return_grant();
             }
             leave_line(line, &call);
             self.gates.report(host, now, place);
+        }
+        if survives {
+            call.attempts.clear();
+            self.keep(id, call);
         }
     }
 }

@@ -75,6 +75,14 @@ impl Worker {
             retry_after_cap,
             delay: delay.wait,
         });
+        if call.is_shadow() {
+            let count = match plan {
+                Plan::GiveUp { .. } => Count::GaveUp(refusal.class),
+                Plan::Hold { .. } => Count::Retry(refusal.class),
+            };
+            self.stats.count(&call.policy_name, count);
+            return Next::UNCHANGED;
+        }
         match plan {
             Plan::GiveUp { why } => {
                 match why {

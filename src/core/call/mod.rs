@@ -8,7 +8,7 @@
 //! 5. [`answer`]: the gate half sees what the client is about to receive.
 //! 6. [`end`]: it is over, however that came, and gives back all it had.
 //!
-//! [`due`] holds what the clock does to it. All of it is one [`Worker`] per VM: Envoy runs a stream's
+//! `refuse` is how Weir itself says no; `shadow` is a policy that only watches. [`due`] holds what the clock does to it. All of it is one [`Worker`] per VM: Envoy runs a stream's
 //! callbacks on one thread, and both halves of Weir share that thread's VM.
 //!
 //! Nothing here touches a stream. A callback gets back what to do with its own stream; what to do
@@ -21,7 +21,10 @@ pub mod due;
 pub mod end;
 pub mod hold;
 mod marks;
+mod rank;
 pub mod read;
+mod refuse;
+mod shadow;
 pub mod start;
 mod state;
 
@@ -33,13 +36,15 @@ pub use state::Undo;
 
 use crate::core::answer::Edit;
 use crate::core::answer::Reply;
-use crate::core::config::{Config, Policy};
+use crate::core::config::{self, Config, Policy};
 use crate::core::fnv::fnv64;
-use crate::core::gate::{Key, Setting};
+use crate::core::gate::order::{Class, arrival};
+use crate::core::gate::ramp::{Growth, Ramp};
+use crate::core::gate::{Pace, Setting};
 use crate::core::report::LogBudget;
 use crate::core::report::stats::Stats;
+use crate::core::secret::Secret;
 use crate::core::time::Time;
-use crate::core::wait::registry::read;
 use crate::core::wait::{CallId, Gates};
 use crate::port::Host;
 
@@ -99,10 +104,17 @@ pub struct Worker {
     configs: BTreeSet<u64>,
     stats: Stats,
     log: LogBudget,
+    /// The hash of the process, once it was needed.
+    secret: Option<Secret>,
     /// Tells this VM's calls from those of one that died.
     nonce: u64,
     next_call: u64,
-    last_key: Key,
+    /// Phantoms that have outlived their calls.
+    ghosts: usize,
+    /// The last arrival time that was given out.
+    last_arrival: u64,
+    /// The highest downstream connection id seen.
+    newest_connection: u64,
     clock: due::Clock,
 }
 
@@ -118,9 +130,12 @@ impl Worker {
             configs: BTreeSet::new(),
             stats: Stats::default(),
             log: LogBudget::default(),
+            secret: None,
             nonce,
             next_call: 0,
-            last_key: Key(0),
+            ghosts: 0,
+            last_arrival: 0,
+            newest_connection: 0,
             clock: due::Clock::default(),
         }
     }
@@ -136,7 +151,7 @@ impl Worker {
                 Stats::define(host, name);
             }
         }
-        self.gates.listen(host);
+        self.gates.heartbeat(host, now);
         if self.configs.len() >= CONFIGS {
             self.configs.clear();
         }
@@ -144,7 +159,7 @@ impl Worker {
             return;
         }
         for place in self.gates.busy_places() {
-            let Some(record) = read(host, place) else {
+            let Some(record) = self.gates.record(host, place) else {
                 continue;
             };
             let policy = config
@@ -152,7 +167,9 @@ impl Worker {
                 .iter()
                 .find(|policy| policy_id(policy.name()) == record.policy);
             if let Some(policy) = policy {
-                self.gates.configure(host, now, place, setting_of(policy));
+                let setting = setting_of(policy);
+                let seen = self.newest_connection;
+                self.gates.configure(host, now, place, setting, seen);
             }
         }
     }
@@ -162,11 +179,10 @@ impl Worker {
         CallId(self.next_call)
     }
 
-    /// An order for a call that arrives now; never the same twice.
-    fn take_key(&mut self, now: Time) -> Key {
-        let key = Key(now.0.max(self.last_key.0.saturating_add(1)));
-        self.last_key = key;
-        key
+    /// When a call arrived that arrives now; never the same twice.
+    fn take_arrival(&mut self, now: Time, class: Class) -> u64 {
+        self.last_arrival = arrival(now.0, self.last_arrival, class);
+        self.last_arrival
     }
 
     /// Puts a call back after a change, and its next due time with it.
@@ -214,5 +230,23 @@ fn setting_of(policy: &Policy) -> Setting {
         hash: policy.limits_hash(),
         cap: policy.max_concurrent_calls().map_or(0, |cap| cap.get()),
         max_waiting: policy.queue().max_waiting(),
+        pace: pace_of(policy),
+    }
+}
+
+fn pace_of(policy: &Policy) -> Pace {
+    Pace {
+        rate: policy
+            .rate()
+            .map_or(Pace::NO_RATE, |rate| rate.per_second_nano()),
+        burst: policy.rate().map_or(1, |rate| rate.burst()),
+        ramp: policy.ramp().map(|ramp| Ramp {
+            initial: ramp.initial_nano(),
+            every: u64::try_from(ramp.every().as_nanos()).unwrap_or(u64::MAX),
+            growth: match ramp.growth() {
+                config::Growth::Percent(percent) => Growth::MilliPercent(percent.get() * 1000),
+                config::Growth::Step(step) => Growth::Step(step.per_second_nano()),
+            },
+        }),
     }
 }

@@ -75,6 +75,7 @@ impl Worker {
         part: Part<impl FnOnce(usize, usize) -> Vec<u8>>,
     ) -> Next {
         let Part { size, is_end, read } = part;
+        let is_shadow = call.is_shadow();
         if call.is_held_by(stream) {
             // The body went on after it was classified.
             return match size > BODY_CAP {
@@ -93,11 +94,15 @@ impl Worker {
             return Next::UNCHANGED;
         };
         let have = reading.body.len();
+        // A shadow keeps nothing back: each part begins anew.
+        let from = if is_shadow { 0 } else { have };
+        let size = if is_shadow { have + size } else { size };
         let more = size.min(BODY_CAP).saturating_sub(have);
         if more > 0 {
-            reading.body.extend(read(have, more));
+            reading.body.extend(read(from, more));
         }
         match (size > BODY_CAP, is_end) {
+            (false, false) if is_shadow => Next::UNCHANGED,
             (true, _) => self.conclude(host, now, call, stream, Body::OverCap),
             (false, true) => self.conclude(host, now, call, stream, Body::Whole),
             (false, false) => Next::Pause,
@@ -135,6 +140,9 @@ impl Worker {
             call.forget_refusal();
             if body == Body::Whole {
                 self.give_back(host, now, call, stream);
+            }
+            if call.is_shadow() {
+                return Next::UNCHANGED;
             }
             return Next::Pass(remove_marks(&reading.headers));
         };

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use super::state::{Call, Hold, Stage};
 use super::{Action, Worker, hold, marks};
-use crate::core::gate::table::Place;
 use crate::core::report::stats::{Count, Measure, measure};
 use crate::core::time::Time;
-use crate::core::wait::{CallId, Kind};
+use crate::core::wait::{CallId, GateId, Kind};
 use crate::port::Host;
 
 /// Grants taken in one callback, and as many calls that fall due; the rest is for the next.
@@ -31,7 +30,7 @@ impl Worker {
         &mut self,
         host: &impl Host,
         now: Time,
-        places: &BTreeSet<Place>,
+        places: &BTreeSet<GateId>,
         by: Count,
         actions: &mut Vec<Action>,
     ) {
@@ -54,16 +53,21 @@ impl Worker {
         now: Time,
         id: CallId,
         kind: Kind,
-        place: Place,
+        place: GateId,
         by: Count,
     ) -> Option<Action> {
         let Some(mut call) = self.lift(id) else {
             // Nobody waits under this number: the slot goes back.
-            self.gates.line_mut(place).finish();
+            self.gates.line_mut(place).return_grant();
             self.gates.report(host, now, place);
             return None;
         };
         self.stats.count(&call.policy_name, by);
+        if call.is_shadow() {
+            self.phantom_starts(host, now, &mut call);
+            self.keep(id, call);
+            return None;
+        }
         call.has_grant = true;
         let action = match (kind, std::mem::replace(&mut call.stage, Stage::Going)) {
             (Kind::Ready, Stage::Held(held)) => Some(self.retry(host, now, &mut call, held)),

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::shadow::Phantom;
 use super::{Headers, StreamId};
 use crate::core::classify::{Class, Verdict};
 use crate::core::config::{Config, Policy};
 use crate::core::gate::Key;
-use crate::core::gate::table::Place;
 use crate::core::retry::Backoff;
 use crate::core::time::Time;
+use crate::core::wait::GateId;
 
 /// A call.
 #[derive(Debug)]
@@ -19,7 +20,7 @@ pub(super) struct Call {
     pub(super) policy: usize,
     pub(super) policy_name: Rc<str>,
     /// Its gate; none if shared state cannot be used (law L16).
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<GateId>,
     /// The gate's key for the log: a hash.
     pub(super) key_tag: u64,
     pub(super) key: Key,
@@ -34,6 +35,8 @@ pub(super) struct Call {
     pub(super) started: Option<Time>,
     /// It has a slot that no attempt has taken up yet.
     pub(super) has_grant: bool,
+    /// Under a policy that only watches: what the call would be doing.
+    pub(super) phantom: Option<Phantom>,
     /// Attempts that are not over.
     pub(super) attempts: BTreeMap<StreamId, Attempt>,
     /// The number of the latest attempt.
@@ -113,6 +116,7 @@ pub struct Undo {
 #[derive(Debug)]
 pub(super) struct Attempt {
     pub(super) number: u32,
+    pub(super) began: Time,
     /// It has a slot that it has not given back.
     pub(super) has_slot: bool,
     /// The request went out to its end.
@@ -169,7 +173,10 @@ impl Call {
             .filter_map(|attempt| attempt.reading.as_ref())
             .map(|reading| reading.until)
             .min();
-        [stage, reading, self.orphaned].into_iter().flatten().min()
+        [stage, reading, self.orphaned, self.phantom_ends()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// When waiting for the first start ends, and whether the stay is the reason (else it is the

@@ -5,20 +5,26 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use super::limits::{Growth, Mode, Ramp, Rate};
 use super::names::HeaderName;
-use super::policy::{KeyPart, Matcher, Policy, Queue};
+use super::policy::{KeyPart, Matcher, Policy};
+use super::queue::{FairBy, Fairness, Queue};
 use super::retry::{Attempts, Retry, Window};
 use crate::core::fnv::fnv64;
 
 impl Policy {
-    /// Identifies the limits a gate of this policy works under: `max_concurrent_calls` and
-    /// `queue.max_waiting`. Two policies that differ in other things only have the same.
+    /// Identifies the limits a gate of this policy works under: `max_concurrent_calls`, `rate`,
+    /// `ramp`, `queue.max_waiting`, and whether there is a `queue.fair_by`, since that changes what
+    /// the order of calls means. Two policies that differ in other things only have the same.
     pub fn limits_hash(&self) -> u64 {
         let mut out = Canonical::default();
         out.number(u64::from(
             self.max_concurrent_calls.map_or(0, NonZeroU32::get),
         ));
         out.number(u64::from(self.queue.max_waiting));
+        out.rate(self.rate);
+        out.ramp(self.ramp);
+        out.number(u64::from(self.queue.fair_by().is_some()));
         out.hash()
     }
 }
@@ -44,25 +50,28 @@ impl Canonical {
     fn policy(&mut self, policy: &Policy) {
         let Policy {
             name,
+            mode,
             matcher,
             provider,
             key,
             max_concurrent_calls,
+            rate,
+            ramp,
             queue,
             retry,
             patience_header,
         } = policy;
         self.text(name.as_str());
+        self.number(match mode {
+            Mode::Enforce => 0,
+            Mode::Shadow => 1,
+        });
         self.matcher(matcher);
         self.text(provider.name());
-        self.list(key, |out, part| {
-            out.number(match part {
-                KeyPart::Cluster => 0,
-                KeyPart::Host => 1,
-                KeyPart::PathPrefix => 2,
-            })
-        });
+        self.list(key, Canonical::key_part);
         self.number(u64::from(max_concurrent_calls.map_or(0, NonZeroU32::get)));
+        self.rate(*rate);
+        self.ramp(*ramp);
         self.queue(queue);
         self.retry(retry);
         self.header(patience_header.as_ref());
@@ -79,15 +88,73 @@ impl Canonical {
         self.list(path_prefixes, |out, prefix| out.text(prefix.text()));
     }
 
+    fn key_part(&mut self, part: &KeyPart) {
+        let (kind, header) = match part {
+            KeyPart::Cluster => (0, None),
+            KeyPart::Host => (1, None),
+            KeyPart::PathPrefix => (2, None),
+            KeyPart::Credential => (3, None),
+            KeyPart::CredentialIn(header) => (4, Some(header)),
+            KeyPart::Header(header) => (5, Some(header)),
+        };
+        self.number(kind);
+        self.header(header);
+    }
+
+    fn rate(&mut self, rate: Option<Rate>) {
+        self.number(rate.map_or(0, Rate::per_second_nano));
+        self.number(u64::from(rate.map_or(0, Rate::burst)));
+    }
+
+    fn ramp(&mut self, ramp: Option<Ramp>) {
+        let Some(ramp) = ramp else {
+            return self.number(0);
+        };
+        self.number(ramp.initial_nano());
+        self.duration(ramp.every());
+        match ramp.growth() {
+            Growth::Percent(percent) => {
+                self.number(0);
+                self.number(u64::from(percent.get()));
+            }
+            Growth::Step(step) => {
+                self.number(1);
+                self.number(step.per_second_nano());
+            }
+        }
+    }
+
     fn queue(&mut self, queue: &Queue) {
         let Queue {
             max_waiting,
             max_wait,
             no_wait_header,
+            priority_header,
+            fairness,
         } = queue;
         self.number(u64::from(*max_waiting));
         self.duration(*max_wait);
         self.header(no_wait_header.as_ref());
+        self.header(priority_header.as_ref());
+        self.fairness(fairness.as_ref());
+    }
+
+    fn fairness(&mut self, fairness: Option<&Fairness>) {
+        let Some(Fairness { by, weights }) = fairness else {
+            return self.number(0);
+        };
+        match by {
+            FairBy::Credential => self.number(1),
+            FairBy::Header(header) => {
+                self.number(2);
+                self.header(Some(header));
+            }
+        }
+        self.number(weights.len() as u64);
+        for (tenant, weight) in weights {
+            self.bytes(tenant);
+            self.number(u64::from(weight.get()));
+        }
     }
 
     fn retry(&mut self, retry: &Retry) {
@@ -133,8 +200,12 @@ impl Canonical {
     }
 
     fn text(&mut self, text: &str) {
-        self.number(text.len() as u64);
-        self.0.extend_from_slice(text.as_bytes());
+        self.bytes(text.as_bytes());
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.number(bytes.len() as u64);
+        self.0.extend_from_slice(bytes);
     }
 
     fn number(&mut self, number: u64) {

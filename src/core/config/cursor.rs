@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use serde_json::Number;
+
 use super::json::{Json, quoted};
+use super::limits::NANO;
 use super::{ConfigError, Nearest, Rule};
 
 /// A value and where it stands.
@@ -94,16 +97,55 @@ impl<'a> At<'a> {
             .ok_or_else(|| self.breaks(Rule::Whole { min, max }))
     }
 
+    /// The number here in billionths, rounded down; it must be above 0 and at most `max`. What is
+    /// above 0 is at least one billionth.
+    pub(super) fn nano(&self, max: u32) -> Result<u64, ConfigError> {
+        let nano = match self.value {
+            Json::Number(number) => billionths(number),
+            _ => None,
+        };
+        nano.filter(|nano| *nano <= u64::from(max) * NANO)
+            .ok_or_else(|| self.breaks(Rule::Above0 { max }))
+    }
+
+    /// The fields of the object here, whatever their names, none twice and at most `most`.
+    pub(super) fn entries(
+        &self,
+        names: Names,
+        most: usize,
+    ) -> Result<Vec<(&'a str, At<'a>)>, ConfigError> {
+        let Json::Object(fields) = self.value else {
+            return Err(self.breaks(Rule::Object));
+        };
+        if fields.len() > most {
+            return Err(ConfigError::Value {
+                path: self.place(),
+                given: format!("{} of them", fields.len()),
+                rule: Rule::AtMost { most },
+            });
+        }
+        let mut seen = BTreeSet::new();
+        let mut entries = Vec::new();
+        for (index, (name, value)) in fields.iter().enumerate() {
+            let path = match names {
+                Names::Shown => join(&self.path, name),
+                Names::Secret => format!("{}[{index}]", self.path),
+            };
+            let at = At { path, value };
+            if !seen.insert(name) {
+                return Err(at.repeated());
+            }
+            entries.push((name.as_str(), at));
+        }
+        Ok(entries)
+    }
+
     pub(super) fn is_null(&self) -> bool {
         *self.value == Json::Null
     }
 
-    /// Whether this is an object with a field `name`.
-    pub(super) fn has(&self, name: &str) -> bool {
-        match self.value {
-            Json::Object(fields) => fields.iter().any(|(field, _)| field == name),
-            _ => false,
-        }
+    pub(super) fn is_object(&self) -> bool {
+        matches!(self.value, Json::Object(_))
     }
 
     /// The error that the value here breaks `rule`.
@@ -112,6 +154,14 @@ impl<'a> At<'a> {
             path: self.place(),
             given: self.value.shown(),
             rule,
+        }
+    }
+
+    /// The error that the field here was given before.
+    pub(super) fn repeated(&self) -> ConfigError {
+        ConfigError::Repeated {
+            path: self.place(),
+            given: self.value.shown(),
         }
     }
 
@@ -150,6 +200,15 @@ impl<'a> At<'a> {
     }
 }
 
+/// How errors name the fields of an object whose names are free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Names {
+    /// By name.
+    Shown,
+    /// By number, from 0: the names are nobody's business.
+    Secret,
+}
+
 /// The fields of one object; names known, none twice.
 #[derive(Clone, Debug)]
 pub(super) struct Fields<'a> {
@@ -166,10 +225,15 @@ impl<'a> Fields<'a> {
 
     /// The field `name`; `rule` says in the error what it must be.
     pub(super) fn required(&self, name: &str, rule: Rule) -> Result<At<'a>, ConfigError> {
-        self.optional(name).ok_or_else(|| ConfigError::Missing {
+        self.optional(name).ok_or_else(|| self.missing(name, rule))
+    }
+
+    /// The error that the field `name` should be there, as `rule` says.
+    pub(super) fn missing(&self, name: &str, rule: Rule) -> ConfigError {
+        ConfigError::Missing {
             path: self.path_of(name),
             rule,
-        })
+        }
     }
 
     /// The field `name` as a whole number, or its default.
@@ -184,8 +248,19 @@ impl<'a> Fields<'a> {
             .map_or(Ok(default), |at| at.whole(min, max))
     }
 
-    pub(super) fn count(&self) -> usize {
-        self.fields.len()
+    /// The one of the fields `left` and `right` that is given, with its name. `at` is the object.
+    pub(super) fn one_of(
+        &self,
+        left: &'static str,
+        right: &'static str,
+        at: &At<'_>,
+    ) -> Result<(&'static str, At<'a>), ConfigError> {
+        match (self.optional(left), self.optional(right)) {
+            (Some(value), None) => Ok((left, value)),
+            (None, Some(value)) => Ok((right, value)),
+            (Some(_), Some(value)) => Err(value.breaks(Rule::LeftOutBeside(left))),
+            (None, None) => Err(at.breaks(Rule::OneOf { left, right })),
+        }
     }
 
     pub(super) fn path_of(&self, name: &str) -> String {
@@ -217,6 +292,22 @@ fn whole_of(value: f64) -> Option<u32> {
     (in_range && value.fract() == 0.0).then_some(value as u32)
 }
 
+/// A number in billionths, rounded down but not to 0; none if it is not above 0, or too large. What
+/// was written in decimals is counted in decimals: 0.7 is 700000000.
+fn billionths(number: &Number) -> Option<u64> {
+    if let Some(whole) = number.as_u64() {
+        return whole.checked_mul(NANO).filter(|nano| *nano > 0);
+    }
+    let value = number.as_f64().filter(|value| *value > 0.0)?;
+    // The shortest decimals that mean this double, without exponent.
+    let text = value.to_string();
+    let (whole, part) = text.split_once('.').unwrap_or((&text, ""));
+    let digits = part.chars().chain("000000000".chars()).take(9);
+    let part: u64 = digits.collect::<String>().parse().ok()?;
+    let whole: u64 = whole.parse().ok()?;
+    whole.checked_mul(NANO)?.checked_add(part).map(|n| n.max(1))
+}
+
 #[cfg(test)]
 mod tests {
     #[cfg(target_family = "wasm")]
@@ -241,6 +332,31 @@ mod tests {
         assert_eq!(whole_of(f64::from(u32::MAX)), Some(u32::MAX));
         for odd in [0.5, -1.0, 4_294_967_296.0, 1e300, f64::NAN, f64::INFINITY] {
             assert_eq!(whole_of(odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn decimals_become_billionths_as_they_were_written() {
+        let table = [
+            ("1", Some(1_000_000_000)),
+            ("1.0", Some(1_000_000_000)),
+            ("0.7", Some(700_000_000)),
+            ("0.3", Some(300_000_000)),
+            ("2.675", Some(2_675_000_000)),
+            ("999999.999999999", Some(999_999_999_999_999)),
+            ("0.0000000019", Some(1)),
+            ("1e-300", Some(1)),
+            ("1e3", Some(1_000_000_000_000)),
+            ("0", None),
+            ("-0.0", None),
+            ("-1", None),
+            ("-0.5", None),
+            ("1e300", None),
+            ("18446744073709551615", None),
+        ];
+        for (text, expected) in table {
+            let number = serde_json::from_str(text).unwrap();
+            assert_eq!(billionths(&number), expected, "{text}");
         }
     }
 }

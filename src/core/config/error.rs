@@ -108,6 +108,30 @@ pub enum Rule {
         /// Largest allowed.
         max: u32,
     },
+    /// A number above 0, fractions allowed.
+    Above0 {
+        /// Largest allowed.
+        max: u32,
+    },
+    /// Absent, because another field is there.
+    LeftOutBeside(
+        /// The other field.
+        &'static str,
+    ),
+    /// An object with exactly one of two fields.
+    OneOf {
+        /// One of them.
+        left: &'static str,
+        /// The other.
+        right: &'static str,
+    },
+    /// An object of bounded size.
+    AtMost {
+        /// Most fields allowed.
+        most: usize,
+    },
+    /// By what tenants are told apart.
+    FairBy,
     /// The only version there is.
     Version,
     /// The name of a policy.
@@ -150,6 +174,19 @@ impl fmt::Display for Rule {
             Rule::Whole { min, max } => {
                 return write!(f, "a whole number from {min} to {max}");
             }
+            Rule::Above0 { max } => {
+                return write!(f, "a number above 0 and at most {max}");
+            }
+            Rule::LeftOutBeside(other) => {
+                return write!(f, "left out beside \"{other}\"");
+            }
+            Rule::OneOf { left, right } => {
+                return write!(f, "an object with \"{left}\" or \"{right}\"");
+            }
+            Rule::AtMost { most } => {
+                return write!(f, "an object with at most {most} fields");
+            }
+            Rule::FairBy => "\"credential\" or {\"header\": NAME}",
             Rule::Version => "1, the only version there is",
             Rule::PolicyName => "1 to 40 characters of a-z, 0-9, \"_\" and \"-\"",
             Rule::UniqueName { taken_by } => {

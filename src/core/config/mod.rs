@@ -4,16 +4,22 @@
 //! where, what was given, and the rule ([`ConfigError`]). Nothing later checks a bound again.
 
 mod canonical;
+mod credential;
 mod cursor;
 mod error;
 mod host;
 mod json;
+mod limits;
 mod matching;
 mod names;
 mod nearest;
 mod pattern;
 mod policy;
+mod queue;
 mod read;
+mod read_key;
+mod read_limits;
+mod read_queue;
 mod retry;
 mod unbuilt;
 mod values;
@@ -21,11 +27,13 @@ mod values;
 pub use crate::core::classify::{PROVIDER_NAMES, Provider};
 pub use error::{ConfigError, Rule};
 pub use host::Host;
+pub use limits::{Growth, Mode, Percent, Ramp, Rate, Step};
 pub use matching::Facts;
 pub use names::{HeaderName, PolicyName};
 pub use nearest::Nearest;
 pub use pattern::{HostPattern, PathPrefix};
-pub use policy::{KeyPart, Matcher, Policy, Queue};
+pub use policy::{KeyPart, Matcher, Policy};
+pub use queue::{FairBy, Queue};
 pub use retry::{Attempts, Retry, Window};
 
 use cursor::At;

@@ -2,10 +2,11 @@
 //! so nothing downstream checks again.
 
 use std::num::NonZeroU32;
-use std::time::Duration;
 
+use super::limits::{Mode, Ramp, Rate};
 use super::names::{HeaderName, PolicyName};
 use super::pattern::{HostPattern, PathPrefix};
+use super::queue::Queue;
 use super::retry::Retry;
 use crate::core::classify::Provider;
 
@@ -13,10 +14,13 @@ use crate::core::classify::Provider;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     pub(super) name: PolicyName,
+    pub(super) mode: Mode,
     pub(super) matcher: Matcher,
     pub(super) provider: Provider,
     pub(super) key: Vec<KeyPart>,
     pub(super) max_concurrent_calls: Option<NonZeroU32>,
+    pub(super) rate: Option<Rate>,
+    pub(super) ramp: Option<Ramp>,
     pub(super) queue: Queue,
     pub(super) retry: Retry,
     pub(super) patience_header: Option<HeaderName>,
@@ -26,6 +30,11 @@ impl Policy {
     /// The name, unique in its configuration; fit to be part of a stat name.
     pub fn name(&self) -> &str {
         self.name.as_str()
+    }
+
+    /// Whether it acts on what it decides.
+    pub fn mode(&self) -> Mode {
+        self.mode
     }
 
     /// Which calls the policy takes.
@@ -47,6 +56,16 @@ impl Policy {
     /// configuration is silent this is what the provider's profile declares.
     pub fn max_concurrent_calls(&self) -> Option<NonZeroU32> {
         self.max_concurrent_calls
+    }
+
+    /// The bound on starts, per gate.
+    pub fn rate(&self) -> Option<Rate> {
+        self.rate
+    }
+
+    /// The bound on the growth of the rate of starts, per gate.
+    pub fn ramp(&self) -> Option<Ramp> {
+        self.ramp
     }
 
     /// The queue in front of the gate.
@@ -74,7 +93,7 @@ pub struct Matcher {
 }
 
 /// A part of the key that decides which calls share a gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyPart {
     /// The Envoy cluster.
     Cluster,
@@ -82,39 +101,10 @@ pub enum KeyPart {
     Host,
     /// The configured path prefix that fits the call.
     PathPrefix,
-}
-
-/// The bounds of a gate's queue.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Queue {
-    pub(super) max_waiting: u32,
-    pub(super) max_wait: Duration,
-    pub(super) no_wait_header: Option<HeaderName>,
-}
-
-impl Queue {
-    /// Calls waiting for their first start, per gate, at most 100000; 0 is never to queue.
-    pub fn max_waiting(&self) -> u32 {
-        self.max_waiting
-    }
-
-    /// The longest single stay in the queue, at most an hour.
-    pub fn max_wait(&self) -> Duration {
-        self.max_wait
-    }
-
-    /// The request header by which a client asks to start now or be refused.
-    pub fn no_wait_header(&self) -> Option<&HeaderName> {
-        self.no_wait_header.as_ref()
-    }
-}
-
-impl Default for Queue {
-    fn default() -> Queue {
-        Queue {
-            max_waiting: 1000,
-            max_wait: Duration::from_secs(60),
-            no_wait_header: HeaderName::parse("x-weir-no-wait"),
-        }
-    }
+    /// The credential, wherever it usually stands.
+    Credential,
+    /// The credential in this header.
+    CredentialIn(HeaderName),
+    /// The value of this header.
+    Header(HeaderName),
 }

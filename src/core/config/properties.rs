@@ -58,8 +58,28 @@ fn hash_changes_with_every_field() {
         ("policies[0].key", json!(["path_prefix"])),
         ("policies[0].key", json!(["host", "cluster"])),
         ("policies[0].key", json!(["cluster", "host"])),
+        ("policies[0].key", json!(["credential"])),
+        ("policies[0].key", json!([{ "header": "x" }])),
+        ("policies[0].key", json!([{ "credential": "x" }])),
+        ("policies[0].mode", json!("enforce")),
         ("policies[0].max_concurrent_calls", json!(0)),
         ("policies[0].max_concurrent_calls", json!(9)),
+        ("policies[0].rate", json!({ "requests_per_minute": 7.5 })),
+        ("policies[0].rate.requests_per_minute", json!(9)),
+        ("policies[0].ramp", json!({ "mode": "off" })),
+        ("policies[0].ramp.initial_per_second", json!(9)),
+        ("policies[0].ramp.every_ms", json!(901)),
+        ("policies[0].ramp.growth_percent", json!(10)),
+        (
+            "policies[0].ramp",
+            json!({ "initial_per_second": 0.5, "every_ms": 900, "step_per_second": 9e-9 }),
+        ),
+        ("policies[0].queue.priority_header", json!("x")),
+        ("policies[0].queue.fair_by", json!("credential")),
+        ("policies[0].queue.fair_by.header", json!("x")),
+        ("policies[0].queue.weights", json!({})),
+        ("policies[0].queue.weights", json!({ "x": 2 })),
+        ("policies[0].queue.weights.w", json!(3)),
         ("policies[0].queue.max_waiting", json!(0)),
         ("policies[0].queue.max_wait_ms", json!(0)),
         ("policies[0].queue.no_wait_header", json!(null)),
@@ -98,6 +118,10 @@ fn what_means_the_same_hashes_the_same() {
         ),
         (r#"{"max_keys":8}"#, r#"{"max_keys":8.0}"#),
         (
+            r#"{"policies":[{"name":"a","rate":{"requests_per_minute":30}}]}"#,
+            r#"{"policies":[{"name":"a","rate":{"requests_per_second":0.5,"burst":1}}]}"#,
+        ),
+        (
             r#"{"policies":[{"name":"a","provider":"ollama"}]}"#,
             r#"{"policies":[{"name":"a","provider":"ollama","max_concurrent_calls":1}]}"#,
         ),
@@ -135,7 +159,9 @@ fn limits_have_a_hash_of_their_own() {
     let one = limits(r#""max_concurrent_calls":1"#);
     assert_eq!(
         one,
-        limits(r#""max_concurrent_calls":1,"key":["host"],"retry":{"budget_ms":1}"#)
+        limits(
+            r#""max_concurrent_calls":1,"key":["host"],"retry":{"budget_ms":1},"mode":"shadow""#
+        )
     );
     assert_eq!(one, limits(r#""provider":"ollama""#));
     assert_ne!(one, limits(r#""max_concurrent_calls":2"#));
@@ -143,6 +169,21 @@ fn limits_have_a_hash_of_their_own() {
         one,
         limits(r#""max_concurrent_calls":1,"queue":{"max_waiting":1}"#)
     );
+    let others = [
+        r#""rate":{"requests_per_second":1}"#,
+        r#""rate":{"requests_per_second":1,"burst":2}"#,
+        r#""ramp":{"initial_per_second":1,"every_ms":100,"growth_percent":1}"#,
+        r#""ramp":{"initial_per_second":1,"every_ms":100,"step_per_second":1e-9}"#,
+        r#""queue":{"fair_by":"credential"}"#,
+    ];
+    let mut seen = vec![one];
+    for other in others {
+        let hash = limits(&format!(r#""max_concurrent_calls":1,{other}"#));
+        assert!(!seen.contains(&hash), "{other}");
+        seen.push(hash);
+    }
+    let tenants = |by: &str| limits(&format!(r#""queue":{{"fair_by":{by}}}"#));
+    assert_eq!(tenants(r#""credential""#), tenants(r#"{"header":"x"}"#));
 }
 
 /// A configuration in which every field is set to something other than its default.
@@ -153,13 +194,21 @@ fn full() -> Value {
         "policies": [
             {
                 "name": "a",
-                "mode": "enforce",
+                "mode": "shadow",
                 "match": { "clusters": ["c"], "hosts": ["h.*"], "path_prefixes": ["/v"] },
                 "provider": "groq",
-                "key": ["cluster", "path_prefix"],
+                "key": ["cluster", "path_prefix", { "header": "h" }, { "credential": "c" }],
                 "max_concurrent_calls": 3,
-                "ramp": { "mode": "off" },
-                "queue": { "max_waiting": 5, "max_wait_ms": 6, "no_wait_header": "n" },
+                "rate": { "requests_per_minute": 7.5, "burst": 8 },
+                "ramp": { "initial_per_second": 0.5, "every_ms": 900, "growth_percent": 9 },
+                "queue": {
+                    "max_waiting": 5,
+                    "max_wait_ms": 6,
+                    "no_wait_header": "n",
+                    "priority_header": "i",
+                    "fair_by": { "header": "f" },
+                    "weights": { "w": 2 }
+                },
                 "retry": {
                     "retry_max_attempts": 4,
                     "burst_max_attempts": 5,
@@ -279,6 +328,13 @@ fn any_json() -> impl Strategy<Value = Value> {
             "budget_ms",
             "header",
             "credential",
+            "fair_by",
+            "weights",
+            "burst",
+            "every_ms",
+            "requests_per_minute",
+            "initial_per_second",
+            "growth_percent",
         ])
         .prop_map(str::to_owned),
         any::<String>(),

@@ -6,11 +6,15 @@ use std::num::NonZeroU32;
 use super::cursor::{At, Fields};
 use super::names::{HeaderName, PolicyName};
 use super::pattern::{HostPattern, PathPrefix};
-use super::policy::{KeyPart, Matcher, Policy, Queue};
+use super::policy::{KeyPart, Matcher, Policy};
+use super::queue::Queue;
+use super::read_key::key;
+use super::read_limits::{mode, ramp, rate};
+use super::read_queue::queue;
 use super::retry::Retry;
 use super::unbuilt;
 use super::values::{attempts, millis, parsed, parsed_list, window};
-use super::{ConfigError, Rule};
+use super::{ConfigError, Mode, Rule};
 use crate::core::classify::{PROVIDER_NAMES, Provider};
 
 /// The whole configuration: `max_keys` and the policies.
@@ -64,10 +68,13 @@ const POLICY: &[&str] = &[
 fn default_policy() -> Policy {
     Policy {
         name: PolicyName::of_default(),
+        mode: Mode::Enforce,
         matcher: Matcher::default(),
         provider: Provider::AUTO,
         key: vec![KeyPart::Cluster],
         max_concurrent_calls: None,
+        rate: None,
+        ramp: None,
         queue: Queue::default(),
         retry: Retry::default(),
         patience_header: None,
@@ -85,6 +92,10 @@ fn policy(fields: &Fields<'_>) -> Result<Policy, ConfigError> {
     };
     Ok(Policy {
         name,
+        mode: match fields.optional("mode") {
+            None => default.mode,
+            Some(at) => mode(&at)?,
+        },
         matcher: match fields.optional("match") {
             None => default.matcher,
             Some(at) => matcher(&at)?,
@@ -97,6 +108,14 @@ fn policy(fields: &Fields<'_>) -> Result<Policy, ConfigError> {
         max_concurrent_calls: match fields.optional("max_concurrent_calls") {
             None => provider.declared_concurrency(),
             Some(at) => NonZeroU32::new(at.whole(0, 65_535)?),
+        },
+        rate: match fields.optional("rate") {
+            None => default.rate,
+            Some(at) => Some(rate(&at)?),
+        },
+        ramp: match fields.optional("ramp") {
+            None => default.ramp,
+            Some(at) => ramp(&at)?,
         },
         queue: match fields.optional("queue") {
             None => default.queue,
@@ -132,54 +151,6 @@ fn provider(at: &At<'_>) -> Result<Provider, ConfigError> {
     let unknown = || at.unknown("provider", PROVIDER_NAMES);
     let name = at.text(Rule::Text).map_err(|_| unknown())?;
     Provider::named(name).ok_or_else(unknown)
-}
-
-fn key(at: &At<'_>) -> Result<Vec<KeyPart>, ConfigError> {
-    let mut parts = Vec::new();
-    for at in at.filled_list()? {
-        let part = key_part(&at)?;
-        if parts.contains(&part) {
-            return Err(at.breaks(Rule::UniqueKeyPart));
-        }
-        parts.push(part);
-    }
-    Ok(parts)
-}
-
-fn key_part(at: &At<'_>) -> Result<KeyPart, ConfigError> {
-    let instead = "use \"cluster\", \"host\" or \"path_prefix\"";
-    if at.has("header") || at.has("credential") {
-        return Err(at.not_built(instead));
-    }
-    match at.text(Rule::Text) {
-        Ok("cluster") => Ok(KeyPart::Cluster),
-        Ok("host") => Ok(KeyPart::Host),
-        Ok("path_prefix") => Ok(KeyPart::PathPrefix),
-        Ok("credential") => Err(at.not_built(instead)),
-        _ => Err(at.unknown("key part", &["cluster", "host", "path_prefix"])),
-    }
-}
-
-fn queue(at: &At<'_>) -> Result<Queue, ConfigError> {
-    let fields = at.object(&[
-        "max_waiting",
-        "max_wait_ms",
-        "no_wait_header",
-        "priority_header",
-        "fair_by",
-        "weights",
-    ])?;
-    unbuilt::leave_out(&fields, &["priority_header", "fair_by", "weights"])?;
-    let default = Queue::default();
-    Ok(Queue {
-        max_waiting: fields.whole("max_waiting", 0, 100_000, default.max_waiting)?,
-        max_wait: millis(&fields, "max_wait_ms", default.max_wait)?,
-        no_wait_header: match fields.optional("no_wait_header") {
-            None => default.no_wait_header,
-            Some(at) if at.is_null() => None,
-            Some(at) => Some(parsed(&at, Rule::HeaderNameOrNull, HeaderName::parse)?),
-        },
-    })
 }
 
 fn retry(at: &At<'_>) -> Result<Retry, ConfigError> {

@@ -4,9 +4,13 @@
 //! that was lost is therefore made good by the next one, an owner that was dropped is re-adopted by
 //! its next report, and nothing can be counted twice.
 
-use super::grant::{distribute, grant, ungrant};
+use std::time::Duration;
+
+use super::estimate::{certain_start, expected_wait};
+use super::grant::{distribute, grant, next_at, ungrant};
+use super::order::{Key, Order, Turns};
 use super::owner::Owner;
-use super::record::{Entry, Key, Record, Setting, Standing};
+use super::record::{Entry, Record, Setting, Standing, Statement, Tally};
 use crate::core::time::Time;
 
 /// What a worker tells a gate.
@@ -15,16 +19,7 @@ pub enum Event {
     /// Nothing but the standing: an attempt ended, a waiter left, a held call became ready.
     Report,
     /// A call came.
-    Arrive {
-        /// Its order.
-        key: Key,
-        /// It would rather be refused than wait.
-        no_wait: bool,
-        /// The limits of the configuration it came under.
-        setting: Setting,
-        /// The id of its downstream connection; ids rise over the whole process.
-        connection: u64,
-    },
+    Arrive(Arrival),
     /// The worker takes a slot that was granted to it, for its oldest waiter.
     Claim {
         /// Its standing if it gets the slot.
@@ -36,7 +31,26 @@ pub enum Event {
     Configure {
         /// Its limits.
         setting: Setting,
+        /// The highest id of a downstream connection that this worker has seen.
+        seen: u64,
     },
+}
+
+/// A call that came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Arrival {
+    /// When, in nanoseconds, with its class; its worker never gives a number twice.
+    pub arrived: u64,
+    /// What ranks it.
+    pub order: Order,
+    /// It would rather be refused than wait.
+    pub no_wait: bool,
+    /// The last moment at which a start is of use to it.
+    pub until: Time,
+    /// The limits of the configuration it came under.
+    pub setting: Setting,
+    /// The id of its downstream connection; ids rise over the whole process.
+    pub connection: u64,
 }
 
 /// What became of an event.
@@ -47,16 +61,12 @@ pub enum Outcome {
     /// The call has a slot.
     Start,
     /// The call waits.
-    Wait,
-    /// The call may not wait and nothing is free.
-    NoWait,
-    /// The queue is full.
-    QueueFull {
-        /// The place the call would have had.
-        position: u64,
-        /// The bound that was hit.
-        max_waiting: u32,
+    Wait {
+        /// Its order.
+        key: Key,
     },
+    /// The call does not wait: it would rather not, or it cannot.
+    Refuse(Refuse),
     /// The worker's oldest waiter has its slot.
     Claimed,
     /// The grant went to an older waiter of another worker.
@@ -69,6 +79,34 @@ pub enum Outcome {
     HoldsFull,
 }
 
+/// Why a call that cannot start does not wait either.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Refuse {
+    /// What keeps it.
+    pub why: Why,
+    /// The place in the queue that it would have had.
+    pub position: u64,
+    /// How long it would have waited, if that is known.
+    pub expected: Option<Duration>,
+}
+
+/// What keeps a call from waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Why {
+    /// It would rather be refused than wait, and this is what it would wait for.
+    NoWait {
+        /// It is a slot; if not, the pace.
+        for_slot: bool,
+    },
+    /// The queue is full.
+    QueueFull,
+    /// It cannot start in time (law L10).
+    TooLate {
+        /// When it could at the earliest.
+        start: Time,
+    },
+}
+
 /// The effects of an event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Change {
@@ -76,6 +114,10 @@ pub struct Change {
     pub outcome: Outcome,
     /// Worker slots that were granted something and must be told.
     pub wake: Vec<u16>,
+    /// When the next waiter may start, if only the pace keeps it until then.
+    pub next_at: Option<Time>,
+    /// Starts that this event granted, the arriving call's included.
+    pub granted: u32,
     /// The limits in force changed.
     pub setting_changed: bool,
 }
@@ -90,60 +132,73 @@ pub struct Fenced {
     pub newer: u32,
 }
 
-/// Applies `event` of `owner`, whose own count before the event is `mine`.
+/// Applies `event` of `owner`, who before the event states `mine`.
 ///
 /// # Errors
 /// [`Fenced`] if a newer generation holds the owner's slot; the record is then unchanged.
 pub fn apply(
     record: &mut Record,
     owner: Owner,
-    mine: Standing,
+    mine: impl Into<Statement>,
     event: Event,
     now: Time,
 ) -> Result<Change, Fenced> {
+    let Statement { standing, tally } = mine.into();
+    let was_used = !record.entries.is_empty();
     let mut entry = own_entry(record, owner)?;
-    entry.standing = mine;
+    entry.standing = standing;
     entry.stalled = false;
-    return_excess(&mut entry);
+    let excess = take_excess(&mut entry);
+    settle(record, excess, tally, now);
     if entry.granted > 0 {
         // Whoever speaks is not blocked: its grants lie from now on, whatever was claimed before.
         entry.granted_at = now;
     }
     record.put_entry(entry);
 
-    let mut setting_changed = false;
+    let before = record.setting;
+    let had = granted_of(record);
     let mut wake = Vec::new();
     let outcome = match event {
         Event::Report => Outcome::Noted,
-        Event::Configure { setting } => {
-            setting_changed = record.setting != setting;
-            if setting_changed {
-                // Connections seen so far belong to configurations that are older than this one.
-                record.newest_connection = record.newest_connection.saturating_add(1);
-                record.setting = setting;
-            }
+        Event::Configure { setting, seen } => {
+            // Connections seen so far belong to configurations that are older than this one.
+            let newest = record.newest_connection.max(seen);
+            record.newest_connection = newest.saturating_add(u64::from(record.setting != setting));
+            record.put_in_force(setting, now);
             Outcome::Noted
         }
-        Event::Arrive {
-            key,
-            no_wait,
-            setting,
-            connection,
-        } => {
-            setting_changed = follow(record, setting, connection);
+        Event::Arrive(arrival) => {
+            follow(record, arrival.setting, arrival.connection, now);
+            record.used_at = now;
             // Those who wait come first: only what they leave is free for a new call.
             wake = distribute(record, now);
-            arrive(record, owner, key, no_wait)
+            arrive(record, owner, &arrival, now)
         }
         Event::Claim { then } => claim(record, owner, then, now, &mut wake),
         Event::Hold => hold(record, owner),
     };
     wake.extend(distribute(record, now));
+    if was_used && record.entries.is_empty() {
+        record.used_at = now;
+    }
+    let started = u32::from(outcome == Outcome::Start);
+    let claimed = u32::from(outcome == Outcome::Claimed);
     Ok(Change {
         outcome,
         wake,
-        setting_changed,
+        next_at: next_at(record, now),
+        granted: (granted_of(record) + claimed + started).saturating_sub(had),
+        setting_changed: record.setting != before,
     })
+}
+
+/// Grants that nobody has taken yet.
+pub(super) fn granted_of(record: &Record) -> u32 {
+    record
+        .entries
+        .iter()
+        .fold(0, |sum, entry| sum.saturating_add(entry.granted))
 }
 
 fn own_entry(record: &mut Record, owner: Owner) -> Result<Entry, Fenced> {
@@ -163,36 +218,49 @@ fn own_entry(record: &mut Record, owner: Owner) -> Result<Entry, Fenced> {
     Ok(entry)
 }
 
-/// A grant whose waiter has gone is nobody's: it is free for the next (law L5).
-fn return_excess(entry: &mut Entry) {
-    while entry.granted > entry.standing.waiting() {
+/// Takes off the grants whose waiters have gone: they are nobody's, and free for the next (law L5).
+fn take_excess(entry: &mut Entry) -> u32 {
+    let excess = entry.granted.saturating_sub(entry.standing.waiting());
+    for _ in 0..excess {
         ungrant(entry);
+    }
+    excess
+}
+
+/// Starts that did not happen are not owed (law L8), starts that nobody granted are.
+pub(super) fn settle(record: &mut Record, excess: u32, tally: Tally, now: Time) {
+    let pace = record.setting.pace;
+    if !pace.is_unbound() {
+        for _ in 0..excess.saturating_add(tally.unstarted) {
+            record.bucket.give_back(&pace, now);
+        }
+        for _ in 0..tally.unplanned {
+            record.bucket.take_unasked(&pace, now);
+        }
+    }
+    if let Some(span) = tally.held_for {
+        record.holding.add(span);
     }
 }
 
 /// Decides which configuration is in force: the one of the newest connection.
-fn follow(record: &mut Record, setting: Setting, connection: u64) -> bool {
-    if connection < record.newest_connection {
-        return false;
+fn follow(record: &mut Record, setting: Setting, connection: u64, now: Time) {
+    if connection >= record.newest_connection {
+        record.newest_connection = connection;
+        record.put_in_force(setting, now);
     }
-    let changed = record.setting != setting;
-    record.setting = setting;
-    record.newest_connection = connection;
-    changed
 }
 
-fn arrive(record: &mut Record, owner: Owner, key: Key, no_wait: bool) -> Outcome {
-    let is_free = record.in_flight() < record.setting.limit();
-    let (fresh, max_waiting) = (record.fresh(), record.setting.max_waiting);
-    if !is_free && no_wait {
-        return Outcome::NoWait;
+fn arrive(record: &mut Record, owner: Owner, arrival: &Arrival, now: Time) -> Outcome {
+    let is_free = record.is_free(now);
+    if !is_free && let Some(refuse) = may_not_wait(record, arrival, now) {
+        return Outcome::Refuse(refuse);
     }
-    if !is_free && fresh >= u64::from(max_waiting) {
-        return Outcome::QueueFull {
-            position: record.waiting().saturating_add(1),
-            max_waiting,
-        };
-    }
+    let arrived = arrival.arrived;
+    let key = Key {
+        rank: rank(record, arrived, arrival.order, now),
+        arrived,
+    };
     let mut entry = record.take_entry(owner);
     let standing = &mut entry.standing;
     let outcome = if is_free {
@@ -201,10 +269,57 @@ fn arrive(record: &mut Record, owner: Owner, key: Key, no_wait: bool) -> Outcome
     } else {
         standing.fresh = standing.fresh.saturating_add(1);
         standing.head = standing.head.min(key);
-        Outcome::Wait
+        Outcome::Wait { key }
     };
     record.put_entry(entry);
+    if is_free {
+        record.bucket.take(&record.setting.pace, now);
+        starts(record, key);
+    }
     outcome
+}
+
+fn may_not_wait(record: &Record, arrival: &Arrival, now: Time) -> Option<Refuse> {
+    // Only where all stand in one line is it known who is ahead.
+    let ahead = match arrival.order {
+        Order::Arrival => record.uncovered(),
+        Order::Class { .. } | Order::Fair { .. } => 0,
+    };
+    let start = certain_start(record, now, ahead);
+    let why = if arrival.no_wait {
+        Why::NoWait {
+            for_slot: record.in_flight() >= record.setting.limit(),
+        }
+    } else if record.fresh() >= u64::from(record.setting.max_waiting) {
+        Why::QueueFull
+    } else if start > arrival.until {
+        Why::TooLate { start }
+    } else {
+        return None;
+    };
+    Some(Refuse {
+        why,
+        position: record.waiting().saturating_add(1),
+        expected: expected_wait(record, now, record.uncovered()),
+    })
+}
+
+/// Ranks a call that arrives, and notes its turn.
+fn rank(record: &mut Record, arrived: u64, order: Order, now: Time) -> u64 {
+    match order {
+        Order::Arrival => arrived,
+        Order::Class { behind } => arrived.saturating_add(behind),
+        Order::Fair { tenant, weight } => record
+            .turns
+            .get_or_insert_with(|| Box::new(Turns::new(now.0)))
+            .give(tenant, weight, arrived),
+    }
+}
+
+fn starts(record: &mut Record, key: Key) {
+    if let Some(turns) = &mut record.turns {
+        turns.start(key);
+    }
 }
 
 /// Takes a grant, unless an older waiter elsewhere has none: then that one gets it (law L2).
@@ -239,6 +354,7 @@ fn claim(
     } else {
         ungrant(&mut entry);
         entry.standing = then;
+        starts(record, mine.0);
         Outcome::Claimed
     };
     record.put_entry(entry);
@@ -260,6 +376,7 @@ mod tests {
     #[cfg(target_family = "wasm")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
+    use super::super::bucket::Pace;
     use super::super::grant::STALE;
     use super::*;
 
@@ -273,7 +390,7 @@ mod tests {
     };
 
     fn gate(cap: u32) -> Record {
-        Record::new(1, 2, setting(cap))
+        Record::new(1, 2, setting(cap), Time(0))
     }
 
     fn setting(cap: u32) -> Setting {
@@ -281,11 +398,12 @@ mod tests {
             hash: u64::from(cap),
             cap,
             max_waiting: 3,
+            pace: Pace::UNBOUND,
         }
     }
 
     fn standing(running: u32, fresh: u32, head: u64) -> Standing {
-        let head = if fresh == 0 { Key::LAST } else { Key(head) };
+        let head = if fresh == 0 { Key::LAST } else { Key::at(head) };
         Standing {
             running,
             fresh,
@@ -295,12 +413,14 @@ mod tests {
     }
 
     fn arrival(record: &Record, key: u64) -> Event {
-        Event::Arrive {
-            key: Key(key),
+        Event::Arrive(Arrival {
+            arrived: key,
+            order: Order::Arrival,
             no_wait: false,
+            until: Time::NEVER,
             setting: record.setting,
             connection: 0,
-        }
+        })
     }
 
     fn send(record: &mut Record, owner: Owner, mine: Standing, event: Event) -> Change {
@@ -317,18 +437,22 @@ mod tests {
             outcomes.push(send(&mut record, A, mine, event).outcome);
             mine = record.entry(0).expect("entry").standing;
         }
-        let full = |position| Outcome::QueueFull {
-            position,
-            max_waiting: 3,
+        let full = |position| {
+            Outcome::Refuse(Refuse {
+                why: Why::QueueFull,
+                position,
+                expected: None,
+            })
         };
+        let waits = |key| Outcome::Wait { key: Key::at(key) };
         assert_eq!(
             outcomes,
             [
                 Outcome::Start,
                 Outcome::Start,
-                Outcome::Wait,
-                Outcome::Wait,
-                Outcome::Wait,
+                waits(2),
+                waits(3),
+                waits(4),
                 full(4),
                 full(4),
             ]
@@ -355,7 +479,10 @@ mod tests {
         // The slot comes free in the very event that brings a new call.
         let event = arrival(&record, 30);
         let change = send(&mut record, A, Standing::NONE, event);
-        assert_eq!((change.outcome, change.wake), (Outcome::Wait, vec![1]));
+        assert_eq!(
+            (change.outcome, change.wake),
+            (Outcome::Wait { key: Key::at(30) }, vec![1])
+        );
     }
 
     #[test]
@@ -476,12 +603,14 @@ mod tests {
     fn the_newest_connection_decides_which_limits_hold() {
         let mut record = gate(1);
         let mut arrive = |cap, connection| {
-            let event = Event::Arrive {
-                key: Key(1),
+            let event = Event::Arrive(Arrival {
+                arrived: 1,
+                order: Order::Arrival,
                 no_wait: true,
+                until: Time::NEVER,
                 setting: setting(cap),
                 connection,
-            };
+            });
             send(&mut record, A, Standing::NONE, event);
             record.setting.cap
         };
@@ -502,15 +631,18 @@ mod tests {
         send(&mut record, A, standing(1, 2, 1), Event::Report);
         let configure = Event::Configure {
             setting: setting(3),
+            seen: 0,
         };
         let change = send(&mut record, A, standing(1, 2, 1), configure);
         assert_eq!((change.wake, record.in_flight()), (vec![0], 3));
-        let old = Event::Arrive {
-            key: Key(3),
+        let old = Event::Arrive(Arrival {
+            arrived: 3,
+            order: Order::Arrival,
             no_wait: false,
+            until: Time::NEVER,
             setting: setting(1),
             connection: 9,
-        };
+        });
         send(&mut record, B, Standing::NONE, old);
         assert_eq!(record.setting.cap, 3);
     }
@@ -521,6 +653,7 @@ mod tests {
         send(&mut record, A, standing(3, 1, 1), Event::Report);
         let configure = Event::Configure {
             setting: setting(1),
+            seen: 0,
         };
         send(&mut record, A, standing(3, 1, 1), configure);
         for running in [2, 1] {
@@ -555,5 +688,125 @@ mod tests {
                 Outcome::HoldsFull
             ]
         );
+    }
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn paced(cap: u32, per_second: u64, burst: u32) -> Record {
+        let pace = Pace {
+            rate: per_second * SECOND,
+            burst,
+            ramp: None,
+        };
+        let setting = Setting {
+            pace,
+            ..setting(cap)
+        };
+        Record::new(1, 2, setting, Time(0))
+    }
+
+    #[test]
+    fn l7_slot_and_permit_come_in_one_grant_and_the_record_says_when_next() {
+        let mut record = paced(0, 2, 1);
+        let event = arrival(&record, 0);
+        let first = send(&mut record, A, Standing::NONE, event);
+        assert_eq!((first.outcome, first.granted), (Outcome::Start, 1));
+        let event = arrival(&record, 1);
+        let second = send(&mut record, A, standing(1, 0, 0), event);
+        assert_eq!(second.outcome, Outcome::Wait { key: Key::at(1) });
+        assert_eq!(second.next_at, Some(Time(SECOND / 2)));
+        let mine = standing(1, 1, 1);
+        let early = apply(&mut record, A, mine, Event::Report, Time(SECOND / 2 - 1));
+        assert_eq!(early.expect("not fenced").granted, 0);
+        let due = apply(&mut record, A, mine, Event::Report, Time(SECOND / 2)).expect("not fenced");
+        assert_eq!((due.granted, due.wake, due.next_at), (1, vec![0], None));
+    }
+
+    #[test]
+    fn l8_a_grant_whose_waiter_left_gives_the_permit_back_too() {
+        let mut record = paced(0, 1, 1);
+        send(&mut record, A, standing(0, 1, 1), Event::Report);
+        assert_eq!(record.entry(0).expect("entry").granted, 1);
+        // It goes, and somebody else comes: no second passes in between.
+        send(&mut record, A, Standing::NONE, Event::Report);
+        let event = arrival(&record, 2);
+        let change = send(&mut record, B, Standing::NONE, event);
+        assert_eq!(change.outcome, Outcome::Start);
+    }
+
+    #[test]
+    fn l8_a_start_that_never_became_an_attempt_is_not_owed() {
+        let mut record = paced(0, 1, 1);
+        let event = arrival(&record, 0);
+        send(&mut record, A, Standing::NONE, event);
+        let said = Statement {
+            standing: Standing::NONE,
+            tally: Tally {
+                unstarted: 1,
+                ..Tally::default()
+            },
+        };
+        apply(&mut record, A, said, Event::Report, Time(0)).expect("not fenced");
+        let event = arrival(&record, 1);
+        assert_eq!(
+            send(&mut record, B, Standing::NONE, event).outcome,
+            Outcome::Start
+        );
+    }
+
+    #[test]
+    fn a_full_gate_has_no_time_to_wait_for() {
+        let mut record = paced(1, 1, 1);
+        send(&mut record, A, standing(1, 0, 0), Event::Report);
+        let event = arrival(&record, 1);
+        let change = send(&mut record, A, standing(1, 0, 0), event);
+        assert_eq!(change.next_at, None);
+    }
+
+    #[test]
+    fn l10_what_cannot_start_in_time_is_refused_at_once() {
+        let mut record = paced(0, 1, 1);
+        let mut mine = Standing::NONE;
+        let mut outcomes = Vec::new();
+        for key in 0..4 {
+            let Event::Arrive(arrival) = arrival(&record, key) else {
+                continue;
+            };
+            let event = Event::Arrive(Arrival {
+                until: Time(2 * SECOND),
+                ..arrival
+            });
+            outcomes.push(send(&mut record, A, mine, event).outcome);
+            mine = record.entry(0).expect("entry").standing;
+        }
+        let late = Refuse {
+            why: Why::TooLate {
+                start: Time(3 * SECOND),
+            },
+            position: 3,
+            expected: Some(Duration::from_secs(3)),
+        };
+        assert_eq!(
+            outcomes,
+            [
+                Outcome::Start,
+                Outcome::Wait { key: Key::at(1) },
+                Outcome::Wait { key: Key::at(2) },
+                Outcome::Refuse(late),
+            ]
+        );
+    }
+
+    #[test]
+    fn l6_a_slower_configuration_keeps_what_is_owed() {
+        let mut record = paced(0, 10, 1);
+        let event = arrival(&record, 0);
+        send(&mut record, A, Standing::NONE, event);
+        let configure = Event::Configure {
+            setting: paced(0, 1, 1).setting,
+            seen: 0,
+        };
+        let change = send(&mut record, A, standing(1, 1, 1), configure);
+        assert_eq!(change.next_at, Some(Time(SECOND)));
     }
 }

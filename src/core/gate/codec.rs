@@ -1,18 +1,24 @@
 //! A gate's record as bytes.
 //!
-//! A header of fixed size, then one entry per owner that has anything to its name, ordered by slot.
-//! All numbers are little-endian. Time is the process's monotonic clock.
+//! A header of fixed size, then one entry per owner that has anything to its name, ordered by slot,
+//! then *sections*: what only some gates have, each with a tag and a length. Newer code adds
+//! sections; code that does not know one carries it over unchanged, so that two versions can work
+//! on one record side by side. All numbers are little-endian. Time is the process's monotonic clock.
 
+use super::bucket::{Bucket, Pace};
+use super::holding::{Holding, SAMPLES};
+use super::order::{CELLS, Key, Turns};
 use super::owner::Owner;
-use super::record::{Entry, Key, RESERVED, Record, Setting, Standing};
+use super::ramp::{Growth, Level, Ramp};
+use super::record::{Entry, Record, Setting, Standing};
 use crate::core::time::Time;
 
-const LAYOUT: u16 = 1;
+const LAYOUT: u16 = 2;
 
 /// Why stored bytes are no record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// Written by another version of the code.
+    /// Written by a version of the code that this one cannot work with.
     #[error("record layout {found} is not the supported layout {LAYOUT}")]
     Layout {
         /// The layout the bytes name.
@@ -29,34 +35,46 @@ pub enum DecodeError {
 impl Record {
     /// The stored form.
     pub fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(HEADER + ENTRY * self.entries.len());
+        let mut bytes = Vec::with_capacity(HEADER + ENTRY * self.entries.len() + SECTIONS);
         let count = u16::try_from(self.entries.len()).unwrap_or(u16::MAX);
         bytes.extend_from_slice(&LAYOUT.to_le_bytes());
         bytes.extend_from_slice(&count.to_le_bytes());
         bytes.extend_from_slice(&self.identity.to_le_bytes());
-        bytes.extend_from_slice(&self.policy.to_le_bytes());
-        bytes.extend_from_slice(&self.setting.hash.to_le_bytes());
         bytes.extend_from_slice(&self.setting.cap.to_le_bytes());
         bytes.extend_from_slice(&self.setting.max_waiting.to_le_bytes());
-        bytes.extend_from_slice(&self.newest_connection.to_le_bytes());
-        bytes.extend_from_slice(&self.reserved);
-        for entry in &self.entries {
-            let Standing {
-                running,
-                fresh,
-                ready,
-                held,
-                head,
-            } = entry.standing;
-            bytes.extend_from_slice(&entry.owner.slot.to_le_bytes());
-            bytes.extend_from_slice(&u16::from(entry.stalled).to_le_bytes());
-            bytes.extend_from_slice(&entry.owner.generation.to_le_bytes());
-            for number in [running, fresh, ready, held, entry.granted] {
-                bytes.extend_from_slice(&number.to_le_bytes());
-            }
-            bytes.extend_from_slice(&entry.granted_at.0.to_le_bytes());
-            bytes.extend_from_slice(&head.0.to_le_bytes());
+        for number in [
+            self.policy,
+            self.setting.hash,
+            self.newest_connection,
+            self.used_at.0,
+        ] {
+            bytes.extend_from_slice(&number.to_le_bytes());
         }
+        for entry in &self.entries {
+            put_entry(&mut bytes, entry);
+        }
+        if !self.setting.pace.is_unbound() || !self.bucket.is_blank() {
+            put_section(&mut bytes, PACE, |bytes| {
+                put_pace(bytes, &self.setting.pace);
+                put_bucket(bytes, &self.bucket);
+            });
+        }
+        if self.holding != Holding::default() {
+            put_section(&mut bytes, HOLDING, |bytes| {
+                bytes.push(self.holding.next);
+                for sample in self.holding.samples {
+                    bytes.extend_from_slice(&sample.to_le_bytes());
+                }
+            });
+        }
+        if let Some(turns) = &self.turns {
+            put_section(&mut bytes, TURNS, |bytes| {
+                for rank in [turns.started].iter().chain(&turns.last) {
+                    bytes.extend_from_slice(&rank.to_le_bytes());
+                }
+            });
+        }
+        bytes.extend_from_slice(&self.unknown);
         bytes
     }
 
@@ -75,27 +93,92 @@ impl Record {
     }
 }
 
-const HEADER: usize = 2 + 2 + 16 + 8 + 8 + 4 + 4 + 8 + RESERVED;
-const ENTRY: usize = 2 + 2 + 4 + 5 * 4 + 8 + 8;
+const HEADER: usize = 2 + 2 + 16 + 4 + 4 + 4 * 8;
+const ENTRY: usize = 2 + 2 + 4 + 5 * 4 + 8 + 2 * 8;
+/// What the sections of most gates need.
+const SECTIONS: usize = 160;
+
+const PACE: u16 = 1;
+const HOLDING: u16 = 2;
+const TURNS: u16 = 3;
+
+fn put_entry(bytes: &mut Vec<u8>, entry: &Entry) {
+    let Standing {
+        running,
+        fresh,
+        ready,
+        held,
+        head,
+    } = entry.standing;
+    bytes.extend_from_slice(&entry.owner.slot.to_le_bytes());
+    bytes.extend_from_slice(&u16::from(entry.stalled).to_le_bytes());
+    bytes.extend_from_slice(&entry.owner.generation.to_le_bytes());
+    for number in [running, fresh, ready, held, entry.granted] {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+    for number in [entry.granted_at.0, head.rank, head.arrived] {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+}
+
+fn put_section(bytes: &mut Vec<u8>, tag: u16, write: impl Fn(&mut Vec<u8>)) {
+    bytes.extend_from_slice(&tag.to_le_bytes());
+    let length_at = bytes.len();
+    bytes.extend_from_slice(&[0; 2]);
+    write(bytes);
+    let length = u16::try_from(bytes.len() - length_at - 2).unwrap_or(u16::MAX);
+    if let Some(place) = bytes.get_mut(length_at..length_at + 2) {
+        place.copy_from_slice(&length.to_le_bytes());
+    }
+}
+
+fn put_pace(bytes: &mut Vec<u8>, pace: &Pace) {
+    bytes.extend_from_slice(&pace.rate.to_le_bytes());
+    bytes.extend_from_slice(&pace.burst.to_le_bytes());
+    let (kind, initial, every, growth) = match pace.ramp {
+        None => (0_u32, 0, 0, 0),
+        Some(Ramp {
+            initial,
+            every,
+            growth: Growth::MilliPercent(growth),
+        }) => (1, initial, every, u64::from(growth)),
+        Some(Ramp {
+            initial,
+            every,
+            growth: Growth::Step(step),
+        }) => (2, initial, every, step),
+    };
+    bytes.extend_from_slice(&kind.to_le_bytes());
+    for number in [initial, every, growth] {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+}
+
+fn put_bucket(bytes: &mut Vec<u8>, bucket: &Bucket) {
+    for number in [bucket.debt, bucket.at.0, bucket.level.per_second] {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+    bytes.extend_from_slice(&bucket.level.usage.to_le_bytes());
+}
 
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
     fn record(&mut self) -> Option<Record> {
         let count = usize::from(self.u16()?);
-        let mut record = Record {
-            identity: u128::from_le_bytes(self.take()?),
-            policy: self.u64()?,
-            setting: Setting {
-                hash: self.u64()?,
-                cap: self.u32()?,
-                max_waiting: self.u32()?,
-            },
-            newest_connection: self.u64()?,
-            reserved: self.take()?,
-            entries: Vec::new(),
+        let identity = u128::from_le_bytes(self.take()?);
+        let (cap, max_waiting) = (self.u32()?, self.u32()?);
+        let policy = self.u64()?;
+        let setting = Setting {
+            hash: self.u64()?,
+            cap,
+            max_waiting,
+            pace: Pace::UNBOUND,
         };
-        if self.0.len() != count * ENTRY {
+        let mut record = Record::new(identity, policy, setting, Time(0));
+        record.newest_connection = self.u64()?;
+        record.used_at = Time(self.u64()?);
+        if self.0.len() < count * ENTRY {
             return None;
         }
         record.entries.reserve(count);
@@ -108,20 +191,38 @@ impl Reader<'_> {
             least = entry.owner.slot.checked_add(1)?;
             record.entries.push(entry);
         }
+        while !self.0.is_empty() {
+            self.section(&mut record)?;
+        }
         Some(record)
+    }
+
+    fn section(&mut self, record: &mut Record) -> Option<()> {
+        let whole = self.0;
+        let (tag, length) = (self.u16()?, usize::from(self.u16()?));
+        let (body, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        let mut body = Reader(body);
+        match tag {
+            PACE => {
+                record.setting.pace = body.pace()?;
+                record.bucket = body.bucket()?;
+            }
+            HOLDING => record.holding = body.holding()?,
+            TURNS => record.turns = Some(body.turns()?),
+            _ => {
+                record.unknown.extend_from_slice(whole.get(..length + 4)?);
+                return Some(());
+            }
+        }
+        body.0.is_empty().then_some(())
     }
 
     fn entry(&mut self) -> Option<Entry> {
         let slot = self.u16()?;
         let stalled = self.u16()? != 0;
         let generation = self.u32()?;
-        let [running, fresh, ready, held, granted] = [
-            self.u32()?,
-            self.u32()?,
-            self.u32()?,
-            self.u32()?,
-            self.u32()?,
-        ];
+        let [running, fresh, ready, held, granted] = self.numbers()?;
         Some(Entry {
             owner: Owner { slot, generation },
             stalled,
@@ -132,9 +233,64 @@ impl Reader<'_> {
                 fresh,
                 ready,
                 held,
-                head: Key(self.u64()?),
+                head: Key {
+                    rank: self.u64()?,
+                    arrived: self.u64()?,
+                },
             },
         })
+    }
+
+    fn pace(&mut self) -> Option<Pace> {
+        let (rate, burst, kind) = (self.u64()?, self.u32()?, self.u32()?);
+        let (initial, every, growth) = (self.u64()?, self.u64()?, self.u64()?);
+        let growth = match kind {
+            0 => None,
+            1 => Some(Growth::MilliPercent(u32::try_from(growth).ok()?)),
+            2 => Some(Growth::Step(growth)),
+            _ => return None,
+        };
+        let ramp = growth.map(|growth| Ramp {
+            initial,
+            every,
+            growth,
+        });
+        let is_whole = rate > 0 && burst > 0 && (ramp.is_none() || (initial > 0 && every > 0));
+        is_whole.then_some(Pace { rate, burst, ramp })
+    }
+
+    fn bucket(&mut self) -> Option<Bucket> {
+        Some(Bucket {
+            debt: self.u64()?,
+            at: Time(self.u64()?),
+            level: Level {
+                per_second: self.u64()?,
+                usage: self.u32()?,
+            },
+        })
+    }
+
+    fn holding(&mut self) -> Option<Holding> {
+        let [next] = self.take()?;
+        let samples: [u32; SAMPLES] = self.numbers()?;
+        Some(Holding { samples, next })
+    }
+
+    fn turns(&mut self) -> Option<Box<Turns>> {
+        let started = self.u64()?;
+        let mut last = [0; CELLS];
+        for rank in &mut last {
+            *rank = self.u64()?;
+        }
+        Some(Box::new(Turns { started, last }))
+    }
+
+    fn numbers<const N: usize>(&mut self) -> Option<[u32; N]> {
+        let mut numbers = [0; N];
+        for number in &mut numbers {
+            *number = self.u32()?;
+        }
+        Some(numbers)
     }
 
     fn u16(&mut self) -> Option<u16> {
@@ -171,10 +327,22 @@ mod tests {
                 hash: 7,
                 cap: 8,
                 max_waiting: 1000,
+                pace: Pace {
+                    rate: 5,
+                    burst: 3,
+                    ramp: Some(Ramp {
+                        initial: 1,
+                        every: 7,
+                        growth: Growth::Step(9),
+                    }),
+                },
             },
+            Time(5),
         );
         record.newest_connection = 12;
-        record.reserved[3] = 9;
+        record.bucket.debt = 9;
+        record.holding.add(std::time::Duration::from_secs(3));
+        record.turns = Some(Box::new(Turns::new(4)));
         for slot in [5, 2] {
             let mut entry = Entry::new(Owner {
                 slot,
@@ -185,7 +353,7 @@ mod tests {
                 fresh: 2,
                 ready: 3,
                 held: 4,
-                head: Key(99),
+                head: Key::at(99),
             };
             entry.granted = 2;
             entry.granted_at = Time(77);
@@ -198,9 +366,26 @@ mod tests {
     #[test]
     fn a_record_survives_storage_whole() {
         let record = sample();
-        let bytes = record.encode();
-        assert_eq!(bytes.len(), HEADER + 2 * ENTRY);
-        assert_eq!(Record::decode(&bytes), Ok(record));
+        assert_eq!(Record::decode(&record.encode()), Ok(record));
+    }
+
+    #[test]
+    fn l6_what_newer_code_added_is_carried_over() {
+        let mut newer = sample().encode();
+        newer.extend_from_slice(&[200, 0, 3, 0, 7, 8, 9]);
+        let record = Record::decode(&newer).expect("a record");
+        assert_eq!(record.encode(), newer);
+    }
+
+    #[test]
+    fn a_gate_with_a_cap_only_is_short() {
+        let pace = Pace::UNBOUND;
+        let setting = Setting {
+            pace,
+            ..sample().setting
+        };
+        let record = Record::new(1, 2, setting, Time(5));
+        assert_eq!(record.encode().len(), HEADER);
     }
 
     #[test]
@@ -225,7 +410,8 @@ mod tests {
     #[test]
     fn cut_padded_and_foreign_bytes_are_told_apart() {
         let bytes = sample().encode();
-        for cut in 0..bytes.len() {
+        let sections = [0, 1, 2, 3].map(|n| end_of_section(&bytes, n));
+        for cut in (0..bytes.len()).filter(|cut| !sections.contains(cut)) {
             assert_eq!(
                 Record::decode(&bytes[..cut]),
                 Err(DecodeError::Damaged { bytes: cut })
@@ -243,5 +429,12 @@ mod tests {
             Record::decode(&foreign),
             Err(DecodeError::Layout { found: 200 })
         );
+    }
+
+    /// Where section number `n` ends, the entries being number 0.
+    fn end_of_section(bytes: &[u8], n: usize) -> usize {
+        (0..n).fold(HEADER + 2 * ENTRY, |at, _| {
+            at + 4 + usize::from(u16::from_le_bytes([bytes[at + 2], bytes[at + 3]]))
+        })
     }
 }

@@ -3,24 +3,41 @@
 //! A step machine, so that whoever drives it decides what happens between two steps: a worker in
 //! Envoy runs straight through, the interleaving tests let other workers in everywhere.
 
+use std::rc::Rc;
+
 use super::apply::{Change, Event, Fenced, apply};
 use super::codec::DecodeError;
 use super::owner::Owner;
-use super::record::{Record, Standing};
+use super::reap::{Fences, move_entry, reap};
+use super::record::{Record, Statement};
+use super::table::VACANT;
 use crate::core::time::Time;
 
 /// How often an event tries to write before it gives up. A conflict means that another worker got
 /// through, so this many in a row are all but impossible with [`super::owner::SLOTS`] workers.
 pub const TRIES: u32 = 64;
 
-/// An event on its way into a gate's record.
+/// A change on its way into a gate's record.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Exchange {
-    owner: Owner,
-    mine: Standing,
-    event: Event,
+    errand: Errand,
+    /// The gate that must lie there, if it matters.
+    gate: Option<u128>,
     tries: u32,
     stage: Stage,
+}
+
+/// What is to be changed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Errand {
+    Tell {
+        owner: Owner,
+        /// The name under which the owner last spoke to this gate, if it was another.
+        formerly: Option<Owner>,
+        mine: Statement,
+        event: Event,
+    },
+    Reap(Rc<Fences>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -62,6 +79,9 @@ pub enum ExchangeError {
     /// There is no record, or none that this code can read.
     #[error("the gate's record cannot be used")]
     Unusable,
+    /// The gate gave way to another, and lies elsewhere if anywhere.
+    #[error("the gate has moved")]
+    Moved,
     /// Others kept writing first.
     #[error("gave up after {TRIES} write conflicts")]
     Conflicts,
@@ -83,12 +103,44 @@ impl From<DecodeError> for ExchangeError {
 }
 
 impl Exchange {
-    /// Sends `event` of `owner`, whose own count before the event is `mine`.
-    pub fn new(owner: Owner, mine: Standing, event: Event) -> Exchange {
-        Exchange {
+    /// Sends `event` of `owner`, who before the event states `mine`.
+    pub fn new(owner: Owner, mine: impl Into<Statement>, event: Event) -> Exchange {
+        Exchange::begin(Errand::Tell {
             owner,
-            mine,
+            formerly: None,
+            mine: mine.into(),
             event,
+        })
+    }
+
+    /// Takes out what owners have that were given up.
+    pub fn reap(fences: Rc<Fences>) -> Exchange {
+        Exchange::begin(Errand::Reap(fences))
+    }
+
+    /// The owner last spoke to this gate under the name `last`: what it has there moves with it.
+    #[must_use]
+    pub fn after(mut self, last: Owner) -> Exchange {
+        if let Errand::Tell {
+            owner, formerly, ..
+        } = &mut self.errand
+        {
+            *formerly = (last != *owner).then_some(last);
+        }
+        self
+    }
+
+    /// The event is for this gate and no other.
+    #[must_use]
+    pub fn within(mut self, identity: u128) -> Exchange {
+        self.gate = Some(identity);
+        self
+    }
+
+    fn begin(errand: Errand) -> Exchange {
+        Exchange {
+            errand,
+            gate: None,
             tries: 0,
             stage: Stage::Read,
         }
@@ -142,15 +194,37 @@ impl Exchange {
         self.tries
     }
 
-    /// Whose event this is.
-    pub fn owner(&self) -> Owner {
-        self.owner
+    /// Whose event this is, if it is anybody's.
+    pub fn owner(&self) -> Option<Owner> {
+        match &self.errand {
+            Errand::Tell { owner, .. } => Some(*owner),
+            Errand::Reap(_) => None,
+        }
     }
 
     fn decide(&self, stored: Option<(&[u8], u32)>, now: Time) -> Result<Stage, ExchangeError> {
         let (bytes, cas) = stored.ok_or(ExchangeError::Unusable)?;
+        if self.gate.is_some() && bytes == VACANT {
+            return Err(ExchangeError::Moved);
+        }
         let mut record = Record::decode(bytes)?;
-        let change = apply(&mut record, self.owner, self.mine, self.event, now)?;
+        if self.gate.is_some_and(|gate| gate != record.identity) {
+            return Err(ExchangeError::Moved);
+        }
+        let change = match &self.errand {
+            Errand::Tell {
+                owner,
+                formerly,
+                mine,
+                event,
+            } => {
+                if let Some(formerly) = formerly {
+                    move_entry(&mut record, *formerly, *owner);
+                }
+                apply(&mut record, *owner, *mine, *event, now)?
+            }
+            Errand::Reap(fences) => reap(&mut record, fences, now),
+        };
         let after = record.encode();
         if after == bytes {
             // Nothing to write, so nobody to wake either.

@@ -1,4 +1,4 @@
-//! Who gets a free slot.
+//! Who gets a free slot, and with it a permit to start.
 //!
 //! A slot is granted to the worker whose oldest waiter is the oldest of all. If that worker has a
 //! grant it has not claimed yet, its recorded head may already be spoken for and the grant is
@@ -16,14 +16,11 @@ pub const STALE: Duration = Duration::from_millis(20);
 /// Grants every slot that is free to those who wait, and moves grants that a blocked worker left
 /// lying. Returns the slots of the workers to wake, in the order of their grants.
 pub fn distribute(record: &mut Record, now: Time) -> Vec<u16> {
-    let limit = record.setting.limit();
-    let mut in_flight = record.in_flight();
     let mut wake = Vec::new();
     while let Some(next) = next_in_line(record) {
-        if in_flight >= limit {
-            match revoke_stale(record, now) {
-                0 => break,
-                revoked => in_flight = in_flight.saturating_sub(u64::from(revoked)),
+        if !record.is_free(now) {
+            if !revoke_stale(record, now) {
+                break;
             }
             continue;
         }
@@ -31,12 +28,20 @@ pub fn distribute(record: &mut Record, now: Time) -> Vec<u16> {
             break;
         };
         grant(entry, now);
-        in_flight += 1;
         if wake.last() != Some(&entry.owner.slot) {
             wake.push(entry.owner.slot);
         }
+        record.bucket.take(&record.setting.pace, now);
     }
     wake
+}
+
+/// When the next waiter may start if it is the pace alone that keeps it; `None` if nobody waits, or
+/// for a slot.
+pub(super) fn next_at(record: &Record, now: Time) -> Option<Time> {
+    let waits = record.entries.iter().any(|entry| entry.uncovered() > 0);
+    let has_slot = record.in_flight() < record.setting.limit();
+    (waits && has_slot).then(|| record.bucket.next_at(&record.setting.pace, now, 0))
 }
 
 /// Gives one slot to the owner of `entry`.
@@ -68,22 +73,25 @@ fn next_in_line(record: &Record) -> Option<usize> {
 }
 
 /// Takes all grants off one worker that let them go stale, if a worker that is not blocked waits.
-/// Returns how many.
-fn revoke_stale(record: &mut Record, now: Time) -> u32 {
+/// True if it did.
+fn revoke_stale(record: &mut Record, now: Time) -> bool {
     let is_stale = |entry: &Entry| entry.granted > 0 && entry.granted_at + STALE <= now;
     let others_wait = record
         .entries
         .iter()
         .any(|entry| entry.uncovered() > 0 && !entry.stalled && !is_stale(entry));
     if !others_wait {
-        return 0;
+        return false;
     }
     let Some(entry) = record.entries.iter_mut().find(|entry| is_stale(entry)) else {
-        return 0;
+        return false;
     };
     let revoked = entry.granted;
     entry.granted = 0;
     entry.granted_at = Time(0);
     entry.stalled = true;
-    revoked
+    for _ in 0..revoked {
+        record.bucket.give_back(&record.setting.pace, now);
+    }
+    true
 }

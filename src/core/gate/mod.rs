@@ -3,18 +3,31 @@
 //! - [`record`]: what is stored; [`codec`]: byte for byte.
 //! - [`apply`]: `(record, event, now) -> (record, effects)`, the one function that changes it.
 //! - [`grant`]: who gets a free slot.
+//! - [`order`]: who comes before whom.
+//! - [`bucket`] and [`ramp`]: how fast calls may start.
+//! - [`holding`] and [`estimate`]: how long a call will wait.
 //! - [`exchange`]: read, apply, write if nobody else wrote, wake: one step at a time.
 //! - [`table`]: where in shared data a key's record lies.
 //! - [`owner`]: what a worker is called in a record.
+//! - [`reap`]: what becomes of a worker's part when the worker is given up, or moves.
 
 pub mod apply;
+pub mod bucket;
 pub mod codec;
+pub mod estimate;
 pub mod exchange;
 pub mod grant;
+pub mod holding;
+pub mod order;
 pub mod owner;
+pub mod ramp;
+pub mod reap;
 pub mod record;
 pub mod table;
 
-pub use apply::{Change, Event, Fenced, Outcome, apply};
+pub use apply::{Arrival, Change, Event, Fenced, Outcome, Refuse, Why, apply};
+pub use bucket::Pace;
+pub use order::{Key, Order};
 pub use owner::Owner;
-pub use record::{Entry, Key, Record, Setting, Standing};
+pub use reap::Fences;
+pub use record::{Entry, Record, Setting, Standing, Statement, Tally};

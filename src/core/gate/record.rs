@@ -1,17 +1,12 @@
 //! What is stored for one key.
 
+use std::time::Duration;
+
+use super::bucket::{Bucket, Pace};
+use super::holding::Holding;
+use super::order::{Key, Turns};
 use super::owner::Owner;
 use crate::core::time::Time;
-
-/// The order of a call in its gate: smaller starts first. It is the call's arrival time in
-/// nanoseconds, and stays with the call for life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key(pub u64);
-
-impl Key {
-    /// Behind every call: the head of an empty queue.
-    pub const LAST: Key = Key(u64::MAX);
-}
 
 /// The limits of a gate that are in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,6 +17,8 @@ pub struct Setting {
     pub cap: u32,
     /// Most calls that may wait for their first start, and most that may be held.
     pub max_waiting: u32,
+    /// How fast calls may start.
+    pub pace: Pace,
 }
 
 impl Setting {
@@ -33,6 +30,9 @@ impl Setting {
         }
     }
 }
+
+/// How long a gate is kept at least after its last use.
+pub const IDLE: Duration = Duration::from_secs(60);
 
 /// What one worker has in one gate, by its own count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,6 +62,35 @@ impl Standing {
     /// Calls that could start now.
     pub fn waiting(&self) -> u32 {
         self.fresh.saturating_add(self.ready)
+    }
+}
+
+/// What happened at a worker since it last told a gate, besides its standing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Tally {
+    /// Starts it was granted that never became an attempt.
+    pub unstarted: u32,
+    /// Attempts that started without a grant.
+    pub unplanned: u32,
+    /// How long the last slot that came free was kept.
+    pub held_for: Option<Duration>,
+}
+
+/// All a worker tells a gate with an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Statement {
+    /// What it has.
+    pub standing: Standing,
+    /// What happened.
+    pub tally: Tally,
+}
+
+impl From<Standing> for Statement {
+    fn from(standing: Standing) -> Statement {
+        Statement {
+            standing,
+            tally: Tally::default(),
+        }
     }
 }
 
@@ -113,25 +142,34 @@ pub struct Record {
     pub setting: Setting,
     /// The highest downstream connection id that was served under them.
     pub newest_connection: u64,
-    /// Room for the bucket, the ramp, the pause and the episode. Carried over unchanged.
-    pub reserved: [u8; RESERVED],
+    /// When a call last arrived, or the last one left.
+    pub used_at: Time,
+    /// How much of the pace is used up.
+    pub bucket: Bucket,
+    /// How long calls keep their slots.
+    pub holding: Holding,
+    /// Whose turn it is, if tenants share the gate fairly.
+    pub turns: Option<Box<Turns>>,
     /// Owners with anything to their name, by slot.
     pub entries: Vec<Entry>,
+    /// What newer code has added. Carried over unchanged.
+    pub unknown: Vec<u8>,
 }
-
-/// Bytes kept free in the header.
-pub(super) const RESERVED: usize = 64;
 
 impl Record {
     /// A gate nobody has used.
-    pub fn new(identity: u128, policy: u64, setting: Setting) -> Record {
+    pub fn new(identity: u128, policy: u64, setting: Setting, now: Time) -> Record {
         Record {
             identity,
             policy,
             setting,
             newest_connection: 0,
-            reserved: [0; RESERVED],
+            used_at: now,
+            bucket: Bucket::new(&setting.pace, now),
+            holding: Holding::default(),
+            turns: None,
             entries: Vec::new(),
+            unknown: Vec::new(),
         }
     }
 
@@ -145,6 +183,11 @@ impl Record {
         self.sum(|entry| u64::from(entry.standing.waiting()))
     }
 
+    /// Waiters that no grant covers yet, over all workers.
+    pub fn uncovered(&self) -> u64 {
+        self.sum(|entry| u64::from(entry.uncovered()))
+    }
+
     /// Calls waiting for their first start, over all workers.
     pub fn fresh(&self) -> u64 {
         self.sum(|entry| u64::from(entry.standing.fresh))
@@ -153,6 +196,29 @@ impl Record {
     /// Held calls, over all workers.
     pub fn held(&self) -> u64 {
         self.sum(|entry| u64::from(entry.standing.held))
+    }
+
+    /// Whether the gate may give way to another key: nobody has anything in it, it was not used for
+    /// [`IDLE`], and a new one would know as much. What a ramp had reached does not count: the next
+    /// start is a cold one, which is the careful side.
+    pub fn is_idle(&self, now: Time) -> bool {
+        self.entries.is_empty()
+            && now.since(self.used_at) >= IDLE
+            && self.bucket.owes_nothing(&self.setting.pace, now)
+            && self.unknown.is_empty()
+    }
+
+    /// Whether slot and pace let one more call start.
+    pub fn is_free(&self, now: Time) -> bool {
+        self.in_flight() < self.setting.limit() && self.bucket.allows(&self.setting.pace, now)
+    }
+
+    /// Other limits come into force. What is owed and learned stays.
+    pub(super) fn put_in_force(&mut self, setting: Setting, now: Time) {
+        if setting.pace != self.setting.pace {
+            self.bucket.change(&self.setting.pace, &setting.pace, now);
+        }
+        self.setting = setting;
     }
 
     /// The entry of the worker in `slot`.
@@ -190,5 +256,85 @@ impl Record {
 
     fn sum(&self, part: impl Fn(&Entry) -> u64) -> u64 {
         self.entries.iter().map(part).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::super::{Event, apply};
+    use super::*;
+
+    const OWNER: Owner = Owner {
+        slot: 3,
+        generation: 1,
+    };
+
+    fn gate(rate: u64) -> Record {
+        let setting = Setting {
+            hash: 1,
+            cap: 1,
+            max_waiting: 9,
+            pace: Pace {
+                rate,
+                ..Pace::UNBOUND
+            },
+        };
+        Record::new(1, 2, setting, Time(0))
+    }
+
+    fn idle_after(record: &Record, last: Time) -> bool {
+        let nano = Duration::from_nanos(1);
+        assert!(!record.is_idle((last + IDLE).before(nano)));
+        record.is_idle(last + IDLE)
+    }
+
+    #[test]
+    fn a_gate_is_idle_a_minute_after_the_last_call_left() {
+        let mut record = gate(Pace::NO_RATE);
+        assert!(idle_after(&record, Time(0)));
+        let mut report = |standing, now| {
+            apply(&mut record, OWNER, standing, Event::Report, now).expect("not fenced");
+            record.clone()
+        };
+        let hour = Time(0) + Duration::from_secs(3600);
+        let one_of_each = [
+            Standing {
+                running: 1,
+                ..Standing::NONE
+            },
+            Standing {
+                fresh: 1,
+                head: Key::at(1),
+                ..Standing::NONE
+            },
+            Standing {
+                held: 1,
+                ..Standing::NONE
+            },
+        ];
+        for standing in one_of_each {
+            assert!(!report(standing, Time(5)).is_idle(hour), "{standing:?}");
+            let left = report(Standing::NONE, Time(7));
+            assert!(idle_after(&left, Time(7)), "{standing:?}");
+        }
+    }
+
+    #[test]
+    fn l7_a_gate_is_not_idle_while_it_owes_starts() {
+        // One start in 100 s.
+        let mut record = gate(10_000_000);
+        record.bucket.take(&record.setting.pace, Time(0));
+        let owes = |seconds| !record.is_idle(Time(0) + Duration::from_secs(seconds));
+        assert_eq!([60, 99, 100].map(owes), [true, true, false]);
+    }
+
+    #[test]
+    fn a_gate_that_newer_code_has_added_to_is_its_business() {
+        let mut record = gate(Pace::NO_RATE);
+        record.unknown.push(1);
+        assert!(!record.is_idle(Time::NEVER));
     }
 }

@@ -11,7 +11,8 @@ use super::stats::{plugin_stat, policy_stat};
 use crate::core::gate::owner::{SLOTS, WorkerSlot};
 use crate::core::time::Time;
 use crate::core::wait::registry::{directory, read};
-use crate::port::{Expect, Host, MetricKind, Stored};
+use crate::core::wait::turn::take_turn;
+use crate::port::{Host, MetricKind, Stored};
 
 /// How old the gauges may get while somebody is there to set them.
 pub const EVERY: Duration = Duration::from_millis(50);
@@ -25,12 +26,13 @@ struct Sums {
     waiting: u64,
     held: u64,
     limit: u64,
+    rate_milli_per_s: u64,
 }
 
 /// Sets all gauges, unless another VM did so just now. `policies` names the policies by the hash
 /// their records carry.
 pub fn refresh(host: &impl Host, now: Time, policies: &BTreeMap<u64, Rc<str>>) {
-    if !take_turn(host, now) {
+    if !take_turn(host, TURN, now, EVERY) {
         return;
     }
     let mut sums: BTreeMap<u64, Sums> = policies.keys().map(|id| (*id, Sums::default())).collect();
@@ -43,6 +45,10 @@ pub fn refresh(host: &impl Host, now: Time, policies: &BTreeMap<u64, Rc<str>>) {
         sum.waiting += record.waiting();
         sum.held += record.held();
         sum.limit = u64::from(record.setting.cap);
+        let pace = &record.setting.pace;
+        if !pace.is_unbound() {
+            sum.rate_milli_per_s += record.bucket.rate(pace, now) / 1_000_000;
+        }
     }
     for (id, sum) in sums {
         let Some(policy) = policies.get(&id) else {
@@ -53,6 +59,7 @@ pub fn refresh(host: &impl Host, now: Time, policies: &BTreeMap<u64, Rc<str>>) {
             ("waiting", sum.waiting),
             ("held", sum.held),
             ("limit", sum.limit),
+            ("rate_milli_per_s", sum.rate_milli_per_s),
         ] {
             host.metric(MetricKind::Gauge, &policy_stat(policy, name), value);
         }
@@ -62,31 +69,15 @@ pub fn refresh(host: &impl Host, now: Time, policies: &BTreeMap<u64, Rc<str>>) {
     host.metric(MetricKind::Gauge, &plugin_stat("workers"), workers(host));
 }
 
-/// Whether it is this VM's turn to set the gauges.
-fn take_turn(host: &impl Host, now: Time) -> bool {
-    let expect = match host.shared_get(TURN) {
-        Ok(Stored::Absent) => Expect::New,
-        Ok(Stored::Present { bytes, cas }) => {
-            let last = bytes.try_into().map_or(0, u64::from_le_bytes);
-            if now.since(Time(last)) < EVERY {
-                return false;
-            }
-            Expect::Same(cas)
-        }
-        Err(_) => return false,
-    };
-    host.shared_set(TURN, &now.0.to_le_bytes(), expect).is_ok()
-}
-
-/// Worker slots in use. They are taken in order.
+/// Worker slots that a worker has. Slots come into use in order, and stay.
 fn workers(host: &impl Host) -> u64 {
+    let read = |slot| host.shared_get(&WorkerSlot::name(slot));
     (0..SLOTS)
-        .take_while(|slot| {
-            matches!(
-                host.shared_get(&WorkerSlot::name(*slot)),
-                Ok(Stored::Present { .. })
-            )
+        .map_while(|slot| match read(slot) {
+            Ok(Stored::Present { bytes, .. }) => Some(bytes),
+            Ok(Stored::Absent) | Err(_) => None,
         })
+        .filter(|bytes| WorkerSlot::decode(bytes).is_some_and(|slot| slot.is_held()))
         .map(|_| 1)
         .sum()
 }

@@ -270,18 +270,22 @@ fn avoided_stat(avoided: Avoided) -> String {
     plugin_stat(&format!("avoided.{}", avoided.name()))
 }
 
-fn plugin_counts(trouble: &Trouble, log_dropped: u64) -> [(&'static str, u64); 5] {
+fn plugin_counts(trouble: &Trouble, log_dropped: u64) -> [(&'static str, u64); 7] {
     let Trouble {
         cas_conflicts,
         cas_exhausted,
         overflow,
         config_flaps,
+        reaped,
+        reaped_alive,
     } = *trouble;
     [
         ("cas_conflicts", cas_conflicts),
         ("cas_exhausted", cas_exhausted),
         ("overflow", overflow),
         ("config_flaps", config_flaps),
+        ("reaped", reaped),
+        ("reaped_alive", reaped_alive),
         ("log_dropped", log_dropped),
     ]
 }

@@ -1,19 +1,23 @@
 //! All gates this worker is a member of, and its way to their shared records.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
 use std::time::Duration;
 
+use super::find::{find, make_at};
 use super::line::{CallId, Kind, Line};
 use super::member::{Member, Settled};
 use super::post::Post;
-use super::registry::{create, find, read};
+use super::registry::read;
+use super::roster::{GateId, Home, Roster};
+use super::sweep::Sweep;
+use super::timetable::Timetable;
+use super::watch::Watch;
 use crate::core::gate::exchange::{Exchange, ExchangeError, Want};
 use crate::core::gate::grant::STALE;
 use crate::core::gate::table::Place;
-use crate::core::gate::{Entry, Key, Owner, Record, Setting};
+use crate::core::gate::{Arrival, Entry, Key, Owner, Record, Refuse, Setting, Why};
 use crate::core::time::Time;
-use crate::port::{Expect, Host, Stored};
+use crate::port::{Expect, Host, HostError, Level, Stored};
 
 /// How long a grant may lie before a tick takes it although no wake-up came: wake-ups take well under
 /// a millisecond, so this one is lost.
@@ -22,6 +26,12 @@ const LOST: Duration = Duration::from_millis(100);
 /// Gates looked after in one tick; the next tick goes on where this one stopped. Nothing that is
 /// looked for there is a matter of one tick.
 const LOOKED_AFTER: usize = 32;
+
+/// Reports repeated in one tick; the rest is for the next.
+const REPEATED: usize = 64;
+
+/// How often an event is sent if the worker has lost its slot, or the gate has moved, meanwhile.
+const TURNS: u32 = 3;
 
 /// What happened in shared state that operators should know of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,34 +44,27 @@ pub struct Trouble {
     pub overflow: u64,
     /// Changes of the limits in force that came with a call.
     pub config_flaps: u64,
-}
-
-/// A new call, as the gate needs to know it.
-#[derive(Clone, Copy, Debug)]
-pub struct Arrival {
-    /// The call.
-    pub call: CallId,
-    /// Its order.
-    pub key: Key,
-    /// It would rather be refused than wait.
-    pub no_wait: bool,
-    /// The limits of its configuration.
-    pub setting: Setting,
-    /// Its downstream connection.
-    pub connection: u64,
+    /// Workers that were given up.
+    pub reaped: u64,
+    /// Workers that were given up while they lived.
+    pub reaped_alive: u64,
 }
 
 /// This worker's gates.
 #[derive(Debug, Default)]
 pub struct Gates {
     post: Post,
-    places: BTreeMap<u128, Place>,
-    members: BTreeMap<Place, Member>,
+    watch: Watch,
+    sweep: Sweep,
+    roster: Roster,
+    /// Where the last search for an idle gate ended.
+    hand: Option<Place>,
     trouble: Trouble,
-    /// Since when a grant was seen to lie unclaimed.
-    unclaimed: BTreeMap<Place, Time>,
+    timetable: Timetable,
+    /// Since when grants were seen to lie unclaimed.
+    unclaimed: BTreeMap<GateId, Time>,
     /// The gate that was looked after last.
-    looked_after: Option<Place>,
+    looked_after: Option<GateId>,
     /// A report failed and has to be repeated.
     is_behind: bool,
 }
@@ -71,82 +74,96 @@ impl Gates {
     pub fn place(
         &mut self,
         host: &impl Host,
+        now: Time,
         identity: u128,
         policy: u64,
         setting: Setting,
         max_keys: u16,
-    ) -> Option<Place> {
-        if let Some(place) = self.places.get(&identity) {
-            return Some(*place);
+    ) -> Option<GateId> {
+        let fresh = Record::new(identity, policy, setting, now);
+        if let Some(gate) = self.enter(host, now, &fresh, max_keys).ok()? {
+            return Some(gate);
         }
-        let place = match find(host, identity, policy, setting, max_keys).ok()? {
-            Some(place) => place,
-            None => {
-                // The key is not remembered: such keys are without number.
-                self.trouble.overflow += 1;
-                return self.overflow(host, policy, setting);
-            }
-        };
-        self.places.insert(identity, place);
-        self.members.entry(place).or_default();
-        Some(place)
+        // The key is not remembered: such keys are without number.
+        self.trouble.overflow += 1;
+        self.overflow(host, now, fresh)
     }
 
     /// The gate that a policy's keys share when there are too many. Each policy has its own, beyond
     /// the bound on keys, since a gate has one cap; only a table without room makes policies share.
-    fn overflow(&mut self, host: &impl Host, policy: u64, setting: Setting) -> Option<Place> {
-        let identity = u128::from(policy);
-        if let Some(place) = self.places.get(&identity) {
-            return Some(*place);
-        }
-        let place = match find(host, identity, policy, setting, u16::MAX).ok()? {
-            Some(place) => place,
-            None => {
-                create(host, Place::OVERFLOW, &Record::new(0, policy, setting)).ok()?;
-                Place::OVERFLOW
-            }
+    fn overflow(&mut self, host: &impl Host, now: Time, fresh: Record) -> Option<GateId> {
+        let own = Record {
+            identity: u128::from(fresh.policy),
+            ..fresh
         };
-        self.places.insert(identity, place);
-        self.members.entry(place).or_default();
-        Some(place)
+        if let Some(gate) = self.enter(host, now, &own, u16::MAX).ok()? {
+            return Some(gate);
+        }
+        let shared = Record { identity: 0, ..own };
+        make_at(host, Place::OVERFLOW, &shared).ok()?;
+        Some(self.roster.enter(now, &shared, Place::OVERFLOW, u16::MAX))
     }
 
-    /// Asks for a slot for a new call.
+    /// The gate that `fresh` is a new record of. `None` if there is no room for it.
+    fn enter(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        fresh: &Record,
+        max_keys: u16,
+    ) -> Result<Option<GateId>, HostError> {
+        let gate = GateId(fresh.identity);
+        if self.roster.using(gate, now).is_some() {
+            return Ok(Some(gate));
+        }
+        let place = find(host, now, fresh, max_keys, &mut self.hand)?;
+        Ok(place.map(|place| self.roster.enter(now, fresh, place, max_keys)))
+    }
+
+    /// Asks for a slot for a new call. Tells which gate it came to in the end, since there may be no
+    /// room for its own any more.
     pub fn arrive(
         &mut self,
         host: &impl Host,
         now: Time,
-        place: Place,
+        gate: GateId,
+        call: CallId,
         arrival: Arrival,
-    ) -> Settled {
-        let Arrival {
-            call,
-            key,
-            no_wait,
-            setting,
-            connection,
-        } = arrival;
-        let settled = self.exchange(host, now, place, Some((key, call)), |member, owner| {
-            Some(member.arrive(owner, key, no_wait, setting, connection))
-        });
-        if settled == Settled::Failed(ExchangeError::Conflicts) && no_wait {
-            return Settled::NoWait;
+    ) -> (GateId, Settled) {
+        let ask = |member: &Member, owner| Some(member.arrive(owner, arrival));
+        let settled = self.exchange(host, now, gate, Some(call), ask);
+        if settled == Settled::Failed(ExchangeError::Moved)
+            && let Some(shared) = self.leave_for_overflow(host, now, gate)
+        {
+            return (shared, self.exchange(host, now, shared, Some(call), ask));
         }
         if settled == Settled::Failed(ExchangeError::Conflicts) {
+            if arrival.no_wait {
+                let refuse = Refuse {
+                    why: Why::NoWait { for_slot: true },
+                    position: 1,
+                    expected: None,
+                };
+                return (gate, Settled::Refused(refuse));
+            }
             // It waits here, and the next report says so.
             self.is_behind = true;
-            self.line_mut(place).wait(key, call, Kind::Fresh);
-            return Settled::Waits;
+            let arrived = arrival.arrived;
+            let line = self.line_mut(gate);
+            let rank = line.last().map_or(arrived, |last| last.rank);
+            let key = Key { rank, arrived };
+            line.wait(key, call, Kind::Fresh);
+            return (gate, Settled::Waits(key));
         }
-        settled
+        (gate, settled)
     }
 
     /// Takes one slot that was granted to this worker's oldest waiter.
-    pub fn claim(&mut self, host: &impl Host, now: Time, place: Place) -> Option<(CallId, Kind)> {
+    pub fn claim(&mut self, host: &impl Host, now: Time, gate: GateId) -> Option<(CallId, Kind)> {
+        self.unclaimed.remove(&gate);
         loop {
-            match self.exchange(host, now, place, None, |member, owner| member.claim(owner)) {
+            match self.exchange(host, now, gate, None, |member, owner| member.claim(owner)) {
                 Settled::Granted(call, kind) => {
-                    self.unclaimed.remove(&place);
                     return Some((call, kind));
                 }
                 Settled::Handed => {}
@@ -156,121 +173,159 @@ impl Gates {
     }
 
     /// Asks whether one more call may be held.
-    pub fn hold(&mut self, host: &impl Host, now: Time, place: Place) -> bool {
-        let settled = self.exchange(host, now, place, None, |member, owner| {
+    pub fn hold(&mut self, host: &impl Host, now: Time, gate: GateId) -> bool {
+        let settled = self.exchange(host, now, gate, None, |member, owner| {
             Some(member.hold(owner))
         });
         settled == Settled::Held
     }
 
     /// Tells the gate how this worker's line stands.
-    pub fn report(&mut self, host: &impl Host, now: Time, place: Place) {
-        self.exchange(host, now, place, None, |member, owner| {
+    pub fn report(&mut self, host: &impl Host, now: Time, gate: GateId) {
+        self.exchange(host, now, gate, None, |member, owner| {
             Some(member.report(owner))
         });
     }
 
     /// Puts a new configuration's limits in force.
-    pub fn configure(&mut self, host: &impl Host, now: Time, place: Place, setting: Setting) {
-        self.exchange(host, now, place, None, |member, owner| {
-            Some(member.configure(owner, setting))
+    pub fn configure(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        gate: GateId,
+        setting: Setting,
+        seen: u64,
+    ) {
+        self.exchange(host, now, gate, None, |member, owner| {
+            Some(member.configure(owner, setting, seen))
         });
     }
 
+    /// Makes the grants whose time has come.
+    pub fn make_due_grants(&mut self, host: &impl Host, now: Time) {
+        for gate in self.timetable.take_due(now) {
+            self.report(host, now, gate);
+        }
+    }
+
+    /// When the pace of any gate lets the next waiter start.
+    pub fn next_due(&self) -> Option<Time> {
+        self.timetable.next()
+    }
+
     /// This worker's calls in a gate, to be changed; follow it with [`Gates::report`].
-    pub fn line_mut(&mut self, place: Place) -> &mut Line {
-        self.members.entry(place).or_default().line_mut()
+    pub fn line_mut(&mut self, gate: GateId) -> &mut Line {
+        self.roster.member_mut(gate).line_mut()
+    }
+
+    /// The record of a gate, as it is now.
+    pub fn record(&self, host: &impl Host, gate: GateId) -> Option<Record> {
+        let record = read(host, self.roster.place(gate)?)?;
+        (record.identity == gate.0).then_some(record)
     }
 
     /// Gates in which a call of this worker waits, as many as one tick looks after. Every one of
     /// them has its turn.
-    pub fn take_waiting_places(&mut self) -> Vec<Place> {
-        let members = &self.members;
-        let waits = |place: &Place| members.get(place).is_some_and(|m| m.line().is_waiting());
-        self.unclaimed.retain(|place, _| waits(place));
-        let last = self.looked_after;
-        let ahead = members.range((
-            last.map_or(Bound::Unbounded, Bound::Excluded),
-            Bound::Unbounded,
-        ));
-        let behind = last
-            .map(|last| members.range(..=last))
-            .into_iter()
-            .flatten();
-        let all = ahead.chain(behind).map(|(place, _)| *place);
-        let places: Vec<_> = all.filter(waits).take(LOOKED_AFTER).collect();
-        self.looked_after = places.last().copied();
-        places
+    pub fn take_waiting_places(&mut self) -> Vec<GateId> {
+        let roster = &self.roster;
+        let waits = |gate: &GateId| roster.member(*gate).is_some_and(|m| m.line().is_waiting());
+        self.unclaimed.retain(|gate, _| waits(gate));
+        let all = roster.after(self.looked_after);
+        let waiting = all.filter(|(_, member)| member.line().is_waiting());
+        let gates: Vec<_> = waiting.map(|(gate, _)| gate).take(LOOKED_AFTER).collect();
+        self.looked_after = gates.last().copied();
+        gates
     }
 
     /// Gates this worker has anything in.
-    pub fn busy_places(&self) -> Vec<Place> {
-        self.places_where(|member| !member.line().is_empty())
+    pub fn busy_places(&self) -> Vec<GateId> {
+        self.gates_where(|member| !member.line().is_empty())
     }
 
     /// Says again what a gate has not heard yet.
     pub fn repeat_reports(&mut self, host: &impl Host, now: Time) {
         if std::mem::take(&mut self.is_behind) {
-            for place in self.places_where(Member::is_unreported) {
-                self.report(host, now, place);
+            let unheard = self.gates_where(Member::is_unreported);
+            self.is_behind = unheard.len() > REPEATED;
+            for gate in unheard.into_iter().take(REPEATED) {
+                self.report(host, now, gate);
             }
         }
     }
 
-    /// Whether a gate has yet to hear something.
+    /// Whether a gate has yet to hear something, or to be rid of what a dead worker had in it.
     pub fn is_behind(&self) -> bool {
-        self.is_behind
+        self.is_behind || self.sweep.is_going()
     }
 
     /// Looks after a gate in which this worker waits. True if a grant lies there whose wake-up was
     /// lost. If another worker is blocked, its grants are passed on.
-    pub fn inspect(&mut self, host: &impl Host, now: Time, place: Place) -> bool {
+    pub fn inspect(&mut self, host: &impl Host, now: Time, gate: GateId) -> bool {
         let Some(owner) = self.post.owner() else {
             return false;
         };
-        let Some(record) = read(host, place) else {
+        let Some(record) = self.record(host, gate) else {
+            // It gave way to another, or cannot be read.
+            self.report(host, now, gate);
             return false;
         };
         let lies_stale = |entry: &Entry| {
             entry.granted > 0 && entry.granted_at + STALE <= now && entry.owner.slot != owner.slot
         };
-        if record.entries.iter().any(lies_stale) {
-            self.report(host, now, place);
+        // Usually nothing: whoever left less than is due has seen to it.
+        let is_overdue = record.uncovered() > 0 && record.is_free(now);
+        if is_overdue || record.entries.iter().any(lies_stale) {
+            self.report(host, now, gate);
         }
-        // By this worker's own clock: the record's starts anew whenever the worker speaks.
         if record
             .entry(owner.slot)
             .is_none_or(|mine| mine.granted == 0)
         {
-            self.unclaimed.remove(&place);
             return false;
         }
-        let since = *self.unclaimed.entry(place).or_insert(now);
+        // By this worker's own clock: the record's starts anew whenever the worker speaks. And since
+        // the first that it did not claim, even if that has passed on: where nobody is woken, grants
+        // would pass from worker to worker before any of them looks twice.
+        let since = *self.unclaimed.entry(gate).or_insert(now);
         now.since(since) >= LOST
     }
 
     /// Takes the wake-ups that have come: the gates to claim in.
-    pub fn take_wakes(&mut self, host: &impl Host) -> BTreeSet<Place> {
-        self.post.take(host)
+    pub fn take_wakes(&mut self, host: &impl Host) -> BTreeSet<GateId> {
+        let places = self.post.take(host).into_iter();
+        places.filter_map(|place| self.roster.at(place)).collect()
     }
 
     /// Has this worker woken once more for a gate it has not finished with.
-    pub fn wake_again(&mut self, host: &impl Host, place: Place) {
-        if let Some(owner) = self.post.owner() {
+    pub fn wake_again(&mut self, host: &impl Host, gate: GateId) {
+        if let Some(owner) = self.post.owner()
+            && let Some(place) = self.roster.place(gate)
+        {
             self.post.wake(host, owner.slot, place);
         }
     }
 
     /// Shows that this worker lives, and makes the calling root the one that is woken.
-    pub fn heartbeat(&mut self, host: &impl Host) {
-        if !self.post.heartbeat(host) {
-            self.renew(host);
+    pub fn heartbeat(&mut self, host: &impl Host, now: Time) {
+        if !self.post.heartbeat(host, now) {
+            self.renew(host, now);
         }
     }
 
-    /// Makes the calling root the one that is woken.
-    pub fn listen(&mut self, host: &impl Host) {
-        self.post.listen(host);
+    /// Looks whether other workers live.
+    pub fn watch(&mut self, host: &impl Host, now: Time) {
+        let sight = self.watch.look(host, now);
+        self.trouble.reaped += sight.reaped;
+        self.sweep.begin(host, now, sight);
+    }
+
+    /// Goes on taking out of the gates what the dead had.
+    pub fn sweep(&mut self, host: &impl Host, now: Time) {
+        let mut sweep = std::mem::take(&mut self.sweep);
+        sweep.go_on(host, |place, exchange| {
+            self.carry(host, now, None, place, exchange)
+        });
+        self.sweep = sweep;
     }
 
     /// What went wrong since the last call.
@@ -278,17 +333,18 @@ impl Gates {
         std::mem::take(&mut self.trouble)
     }
 
-    fn places_where(&self, test: impl Fn(&Member) -> bool) -> Vec<Place> {
-        let matching = self.members.iter().filter(|(_, member)| test(member));
-        matching.map(|(place, _)| *place).collect()
+    fn gates_where(&self, test: impl Fn(&Member) -> bool) -> Vec<GateId> {
+        let matching = self.roster.after(None).filter(|(_, member)| test(member));
+        matching.map(|(gate, _)| gate).collect()
     }
 
-    /// The worker's slot is gone: everything it has is reported again under a new one.
-    fn renew(&mut self, host: &impl Host) {
+    /// This worker was given up and lives: everything it has is reported again under a new name.
+    fn renew(&mut self, host: &impl Host, now: Time) {
+        self.trouble.reaped_alive += 1;
         self.is_behind = true;
         self.post.resign();
-        self.post.register(host);
-        for member in self.members.values_mut() {
+        self.post.register(host, now);
+        for member in self.roster.members_mut() {
             if !member.line().is_empty() {
                 member.forget_reports();
             }
@@ -299,36 +355,97 @@ impl Gates {
         &mut self,
         host: &impl Host,
         now: Time,
-        place: Place,
-        arriving: Option<(Key, CallId)>,
+        gate: GateId,
+        arriving: Option<CallId>,
         start: impl Fn(&Member, Owner) -> Option<Exchange>,
     ) -> Settled {
         let mut settled = Settled::Failed(ExchangeError::Unusable);
-        for _ in 0..2 {
-            let Some(owner) = self.post.register(host) else {
+        if self.post.is_overdue(now) {
+            self.heartbeat(host, now);
+        }
+        for _ in 0..TURNS {
+            let Some(owner) = self.post.register(host, now) else {
                 self.is_behind = true;
                 break;
             };
-            let member = self.members.entry(place).or_default();
-            let Some(exchange) = start(member, owner) else {
+            let Some(home) = self.roster.using(gate, now) else {
+                return self.speak_of_forgotten(gate);
+            };
+            let Some(exchange) = start(self.roster.member_mut(gate), owner) else {
                 return Settled::NoGrant;
             };
-            let finished = self.carry(host, now, place, exchange);
-            let member = self.members.entry(place).or_default();
-            settled = member.settle(&finished, arriving);
-            self.is_behind |= matches!(settled, Settled::Failed(_));
-            if settled != Settled::Failed(ExchangeError::Fenced) {
-                break;
+            let exchange = exchange.within(gate.0);
+            let finished = self.carry(host, now, Some(gate), home.place, exchange);
+            settled = self.roster.member_mut(gate).settle(&finished, arriving);
+            match settled {
+                Settled::Failed(ExchangeError::Fenced) => self.renew(host, now),
+                Settled::Failed(ExchangeError::Moved) => {
+                    let is_empty = self.roster.member_mut(gate).line().is_empty();
+                    if is_empty && arriving.is_none() {
+                        self.forget(gate);
+                        return Settled::Reported;
+                    }
+                    if !self.find_again(host, now, gate, home, is_empty) {
+                        break;
+                    }
+                }
+                _ => break,
             }
-            self.renew(host);
         }
+        self.is_behind |= matches!(settled, Settled::Failed(_));
         settled
+    }
+
+    /// The gate has given way to another: it is looked for, or made, anew. What this worker has in it
+    /// does not wait until there is room for one more key.
+    fn find_again(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        gate: GateId,
+        home: Home,
+        is_empty: bool,
+    ) -> bool {
+        let fresh = Record::new(gate.0, home.policy, home.setting, now);
+        let max_keys = if is_empty { home.max_keys } else { u16::MAX };
+        match find(host, now, &fresh, max_keys, &mut self.hand) {
+            Ok(Some(place)) => {
+                self.roster.enter(now, &fresh, place, home.max_keys);
+                true
+            }
+            Ok(None) | Err(_) => false,
+        }
+    }
+
+    /// A gate gave way to another and there is no room for it now: the one for what has no room.
+    fn leave_for_overflow(&mut self, host: &impl Host, now: Time, gate: GateId) -> Option<GateId> {
+        let home = self.roster.using(gate, now)?;
+        self.forget(gate);
+        self.trouble.overflow += 1;
+        let fresh = Record::new(gate.0, home.policy, home.setting, now);
+        self.overflow(host, now, fresh)
+    }
+
+    fn forget(&mut self, gate: GateId) {
+        self.roster.forget(gate);
+        self.timetable.set(gate, None);
+        self.unclaimed.remove(&gate);
+    }
+
+    /// A gate was forgotten, so long was it unused, and one of its calls had a late attempt that Envoy
+    /// started on its own: the attempt goes uncounted.
+    fn speak_of_forgotten(&mut self, gate: GateId) -> Settled {
+        if self.roster.member_mut(gate).line().is_empty() {
+            self.forget(gate);
+        }
+        Settled::Failed(ExchangeError::Moved)
     }
 
     fn carry(
         &mut self,
         host: &impl Host,
         now: Time,
+        gate: Option<GateId>,
         place: Place,
         mut exchange: Exchange,
     ) -> Exchange {
@@ -352,13 +469,31 @@ impl Gates {
                     match result {
                         Ok(change) => {
                             self.trouble.config_flaps += u64::from(change.setting_changed);
+                            // Who clears up after the dead need not have a slot to grant from.
+                            if let Some(gate) = gate {
+                                self.timetable.set(gate, change.next_at);
+                            }
+                            trace(host, now, place, change.granted);
                         }
                         Err(ExchangeError::Conflicts) => self.trouble.cas_exhausted += 1,
-                        Err(ExchangeError::Fenced | ExchangeError::Unusable) => {}
+                        Err(
+                            ExchangeError::Fenced | ExchangeError::Moved | ExchangeError::Unusable,
+                        ) => {}
                     }
                     return exchange;
                 }
             }
         }
+    }
+}
+
+/// Says in the trace that starts were granted.
+fn trace(host: &impl Host, now: Time, place: Place, granted: u32) {
+    if granted > 0 && host.is_tracing() {
+        let (gate, at_ns) = (place.name(), now.0);
+        host.log(
+            Level::Trace,
+            &format!(r#"{{"weir":"grant","gate":"{gate}","at_ns":{at_ns},"starts":{granted}}}"#),
+        );
     }
 }

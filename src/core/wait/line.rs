@@ -1,8 +1,9 @@
 //! A worker's calls in one gate: who waits, in which order, and how many run or are held.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use crate::core::gate::{Key, Standing};
+use crate::core::gate::{Key, Standing, Statement, Tally};
 
 /// A call, by a number that this VM never uses twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,9 +25,23 @@ pub struct Line {
     fresh: u32,
     running: u32,
     held: u32,
+    tally: Tally,
 }
 
 impl Line {
+    /// All that the gate's record wants to hear.
+    pub fn statement(&self) -> Statement {
+        Statement {
+            standing: self.standing(),
+            tally: self.tally,
+        }
+    }
+
+    /// The gate has heard what happened.
+    pub fn clear_tally(&mut self) {
+        self.tally = Tally::default();
+    }
+
     /// The counts, as the gate's record wants them.
     pub fn standing(&self) -> Standing {
         let waiting = u32::try_from(self.waiters.len()).unwrap_or(u32::MAX);
@@ -42,6 +57,11 @@ impl Line {
     /// The oldest waiter's order.
     pub fn head(&self) -> Option<Key> {
         self.waiters.first_key_value().map(|(key, _)| *key)
+    }
+
+    /// The youngest waiter's order.
+    pub fn last(&self) -> Option<Key> {
+        self.waiters.last_key_value().map(|(key, _)| *key)
     }
 
     /// Whether anybody waits.
@@ -97,14 +117,27 @@ impl Line {
         }
     }
 
-    /// An attempt runs: one that started at once, or one that Envoy started on its own.
+    /// The attempt of a call that started at once runs.
     pub fn run(&mut self) {
         self.running += 1;
     }
 
-    /// An attempt ended.
-    pub fn finish(&mut self) {
+    /// An attempt runs that Envoy started on its own.
+    pub fn run_unplanned(&mut self) {
+        self.run();
+        self.tally.unplanned = self.tally.unplanned.saturating_add(1);
+    }
+
+    /// An attempt ended that kept its slot for this long.
+    pub fn finish(&mut self, held_for: Duration) {
         self.running = self.running.saturating_sub(1);
+        self.tally.held_for = Some(held_for);
+    }
+
+    /// What was granted will not start.
+    pub fn return_grant(&mut self) {
+        self.running = self.running.saturating_sub(1);
+        self.tally.unstarted = self.tally.unstarted.saturating_add(1);
     }
 
     /// A call is held.

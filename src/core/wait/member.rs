@@ -6,13 +6,15 @@
 
 use super::line::{CallId, Kind, Line};
 use crate::core::gate::exchange::{Exchange, ExchangeError, Want};
-use crate::core::gate::{Event, Key, Outcome, Owner, Setting};
+use crate::core::gate::{Arrival, Event, Key, Outcome, Owner, Refuse, Setting};
 
 /// A worker's side of one gate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Member {
     line: Line,
     is_unreported: bool,
+    /// Under which name the record knows the line, if it does.
+    known_as: Option<Owner>,
 }
 
 /// What a finished exchange means for this worker.
@@ -22,17 +24,10 @@ pub enum Settled {
     Reported,
     /// The arriving call starts now.
     Started,
-    /// The arriving call waits.
-    Waits,
-    /// The arriving call may not wait.
-    NoWait,
-    /// The arriving call finds no room in the queue.
-    QueueFull {
-        /// The place it would have had.
-        position: u64,
-        /// The bound that was hit.
-        max_waiting: u32,
-    },
+    /// The arriving call waits, in this order.
+    Waits(Key),
+    /// The arriving call can neither start nor wait.
+    Refused(Refuse),
     /// This waiter starts now.
     Granted(CallId, Kind),
     /// The grant went to somebody older; there may be another.
@@ -75,23 +70,8 @@ impl Member {
     }
 
     /// Asks for a slot for a new call.
-    pub fn arrive(
-        &self,
-        owner: Owner,
-        key: Key,
-        no_wait: bool,
-        setting: Setting,
-        connection: u64,
-    ) -> Exchange {
-        self.send(
-            owner,
-            Event::Arrive {
-                key,
-                no_wait,
-                setting,
-                connection,
-            },
-        )
+    pub fn arrive(&self, owner: Owner, arrival: Arrival) -> Exchange {
+        self.send(owner, Event::Arrive(arrival))
     }
 
     /// Asks for a slot that may have been granted to the oldest waiter; `None` if nobody waits.
@@ -107,14 +87,14 @@ impl Member {
         self.send(owner, Event::Hold)
     }
 
-    /// Puts a new configuration's limits in force.
-    pub fn configure(&self, owner: Owner, setting: Setting) -> Exchange {
-        self.send(owner, Event::Configure { setting })
+    /// Puts a new configuration's limits in force, ahead of all connections up to `seen`.
+    pub fn configure(&self, owner: Owner, setting: Setting, seen: u64) -> Exchange {
+        self.send(owner, Event::Configure { setting, seen })
     }
 
     /// Takes in the result of an exchange. `arriving` is the call it was about, if it was an
     /// arrival.
-    pub fn settle(&mut self, exchange: &Exchange, arriving: Option<(Key, CallId)>) -> Settled {
+    pub fn settle(&mut self, exchange: &Exchange, arriving: Option<CallId>) -> Settled {
         let change = match exchange.want() {
             Want::Done(Ok(change)) => change,
             Want::Done(Err(error)) => {
@@ -126,26 +106,21 @@ impl Member {
             }
         };
         self.is_unreported = false;
+        self.known_as = exchange.owner();
+        self.line.clear_tally();
         match change.outcome {
             Outcome::Noted => Settled::Reported,
             Outcome::Start => {
                 self.line.run();
                 Settled::Started
             }
-            Outcome::Wait => {
-                if let Some((key, call)) = arriving {
+            Outcome::Wait { key } => {
+                if let Some(call) = arriving {
                     self.line.wait(key, call, Kind::Fresh);
                 }
-                Settled::Waits
+                Settled::Waits(key)
             }
-            Outcome::NoWait => Settled::NoWait,
-            Outcome::QueueFull {
-                position,
-                max_waiting,
-            } => Settled::QueueFull {
-                position,
-                max_waiting,
-            },
+            Outcome::Refuse(refuse) => Settled::Refused(refuse),
             Outcome::Claimed => match self.line.start_first() {
                 Some((call, kind)) => Settled::Granted(call, kind),
                 None => Settled::NoGrant,
@@ -161,6 +136,10 @@ impl Member {
     }
 
     fn send(&self, owner: Owner, event: Event) -> Exchange {
-        Exchange::new(owner, self.line.standing(), event)
+        let exchange = Exchange::new(owner, self.line.statement(), event);
+        match self.known_as {
+            Some(last) => exchange.after(last),
+            None => exchange,
+        }
     }
 }

@@ -1,8 +1,7 @@
-//! Where the gates are: finding the one of a key, or making it, and listing them all.
+//! What lies where in shared data.
 
-use crate::core::gate::exchange::TRIES;
+use crate::core::gate::Record;
 use crate::core::gate::table::{Directory, Place};
-use crate::core::gate::{Record, Setting};
 use crate::port::{Expect, Host, HostError, Stored};
 
 /// The record of a gate, if it can be read.
@@ -21,59 +20,10 @@ pub fn directory(host: &impl Host) -> Directory {
     }
 }
 
-/// The place of a key, made if it is new. `None` if there is no room for it.
-pub(super) fn find(
-    host: &impl Host,
-    identity: u128,
-    policy: u64,
-    setting: Setting,
-    max_keys: u16,
-) -> Result<Option<Place>, HostError> {
-    let mut has_room = None;
-    for place in Place::probes(identity) {
-        let mut stored = host.shared_get(&place.name())?;
-        if stored == Stored::Absent {
-            let room = *has_room.get_or_insert_with(|| directory(host).len() < u32::from(max_keys));
-            if !room {
-                return Ok(None);
-            }
-            create(host, place, &Record::new(identity, policy, setting))?;
-            stored = host.shared_get(&place.name())?;
-        }
-        if let Stored::Present { bytes, .. } = stored
-            && Record::decode(&bytes).is_ok_and(|record| record.identity == identity)
-        {
-            return Ok(Some(place));
-        }
-    }
-    Ok(None)
-}
-
-/// Creates a gate unless it is there already.
-pub(super) fn create(host: &impl Host, place: Place, record: &Record) -> Result<(), HostError> {
-    match host.shared_set(&place.name(), &record.encode(), Expect::New) {
-        Ok(()) => enter(host, place),
-        Err(HostError::Conflict) => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
-/// Enters a new gate into the directory.
-fn enter(host: &impl Host, place: Place) -> Result<(), HostError> {
-    for _ in 0..TRIES {
-        let stored = host.shared_get(Directory::NAME)?;
-        let (mut directory, expect) = match stored {
-            Stored::Absent => (Directory::decode(None), Expect::New),
-            Stored::Present { bytes, cas } => (Directory::decode(Some(&bytes)), Expect::Same(cas)),
-        };
-        if !directory.add(place) {
-            return Ok(());
-        }
-        match host.shared_set(Directory::NAME, directory.bytes(), expect) {
-            // Somebody else entered a gate.
-            Err(HostError::Conflict) => {}
-            result => return result,
-        }
-    }
-    Err(HostError::Conflict)
+/// The directory, to be changed: with what must still hold for the change to go through.
+pub(super) fn open(host: &impl Host) -> Result<(Directory, Expect), HostError> {
+    Ok(match host.shared_get(Directory::NAME)? {
+        Stored::Absent => (Directory::decode(None), Expect::New),
+        Stored::Present { bytes, cas } => (Directory::decode(Some(&bytes)), Expect::Same(cas)),
+    })
 }

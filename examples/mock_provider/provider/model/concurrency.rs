@@ -7,7 +7,7 @@ use super::Refusal;
 pub(crate) struct Concurrency(pub(crate) usize);
 
 impl Concurrency {
-    pub(super) fn check(self, running: usize) -> Result<(), Refusal> {
+    pub(crate) fn check(self, running: usize) -> Result<(), Refusal> {
         if running < self.0 {
             Ok(())
         } else {

@@ -47,13 +47,13 @@ impl Draws {
 }
 
 /// A number in (0, 1]: its logarithm is finite.
-fn unit(bits: u64) -> f64 {
+pub(crate) fn unit(bits: u64) -> f64 {
     ((bits >> 11) + 1) as f64 / (1_u64 << 53) as f64
 }
 
 /// SplitMix64: G. L. Steele, D. Lea, C. H. Flood, "Fast Splittable Pseudorandom Number
 /// Generators", 2014.
-fn mix(n: u64) -> u64 {
+pub(crate) fn mix(n: u64) -> u64 {
     let z = n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -61,20 +61,20 @@ impl Refusal {
 }
 
 impl Limits {
-    pub(super) fn check(&mut self, running: usize, now: Duration) -> Result<(), Refusal> {
+    pub(super) fn check(&self, running: usize, now: Duration) -> Result<(), Refusal> {
         if let Some(limit) = &self.concurrency {
             limit.check(running)?;
         }
-        if let Some(limit) = &mut self.slope {
+        if let Some(limit) = &self.slope {
             limit.check(now)?;
         }
-        if let Some(limit) = &mut self.token_bucket {
+        if let Some(limit) = &self.token_bucket {
+            limit.check(now, 1.0)?;
+        }
+        if let Some(limit) = &self.window {
             limit.check(now)?;
         }
-        if let Some(limit) = &mut self.window {
-            limit.check(now)?;
-        }
-        if let Some(limit) = &mut self.steps {
+        if let Some(limit) = &self.steps {
             limit.check(now)?;
         }
         Ok(())
@@ -85,17 +85,17 @@ impl Limits {
             limit.charge(now);
         }
         if let Some(limit) = &mut self.token_bucket {
-            limit.charge();
+            limit.charge(now, 1.0);
         }
         if let Some(limit) = &mut self.window {
-            limit.charge();
+            limit.charge(now);
         }
         if let Some(limit) = &mut self.steps {
-            limit.charge();
+            limit.charge(now);
         }
     }
 
-    pub(super) fn window(&mut self, now: Duration) -> Option<WindowState> {
-        self.window.as_mut().map(|w| w.state(now))
+    pub(super) fn window(&self, now: Duration) -> Option<WindowState> {
+        self.window.as_ref().map(|w| w.state(now))
     }
 }

@@ -1,8 +1,9 @@
 //! What a provider admits, how long a call takes, and what it counted. Knows no network and no
-//! clock: the mock server and the demo's reckoning of what could be served run this same code.
+//! clock: the mock server, the demo's reckoning of what could be served and the simulator run this
+//! same code. A limit is asked with `check`, which changes nothing, and told with `charge`.
 
 mod concurrency;
-mod draw;
+pub(crate) mod draw;
 mod limits;
 mod slope;
 mod steps;
@@ -62,7 +63,7 @@ impl Model {
     }
 
     /// Would a call that comes now be accepted? Counts nothing.
-    pub(crate) fn admits(&mut self, now: Duration) -> bool {
+    pub(crate) fn admits(&self, now: Duration) -> bool {
         self.limits.check(self.count.running, now).is_ok()
     }
 
@@ -97,7 +98,7 @@ impl Model {
     }
 
     /// Where the fixed window stands, for the headers of every answer.
-    pub(crate) fn window(&mut self, now: Duration) -> Option<WindowState> {
+    pub(crate) fn window(&self, now: Duration) -> Option<WindowState> {
         self.limits.window(now)
     }
 

@@ -24,7 +24,7 @@ impl FixedWindow {
         }
     }
 
-    pub(super) fn check(&mut self, now: Duration) -> Result<(), Refusal> {
+    pub(crate) fn check(&self, now: Duration) -> Result<(), Refusal> {
         let state = self.state(now);
         if state.remaining > 0 {
             Ok(())
@@ -33,22 +33,39 @@ impl FixedWindow {
         }
     }
 
-    pub(super) fn charge(&mut self) {
-        self.used += 1;
+    pub(crate) fn charge(&mut self, now: Duration) {
+        self.used = self.used(now) + 1;
+        self.index = index(now, self.length);
     }
 
-    pub(super) fn state(&mut self, now: Duration) -> WindowState {
-        let index = now.as_nanos() / self.length.as_nanos();
-        if index != self.index {
-            (self.index, self.used) = (index, 0);
-        }
+    /// The first moment from `now` on at which a call is accepted, if none is before it; none if
+    /// the limit is 0.
+    pub(crate) fn next(&self, now: Duration) -> Option<Duration> {
+        [now, now + to_next(now, self.length)]
+            .into_iter()
+            .find(|at| self.check(*at).is_ok())
+    }
+
+    pub(crate) fn state(&self, now: Duration) -> WindowState {
         WindowState {
             limit: self.limit,
-            remaining: self.limit.saturating_sub(self.used),
+            remaining: self.limit.saturating_sub(self.used(now)),
             reset: to_next(now, self.length),
             length: self.length,
         }
     }
+
+    fn used(&self, now: Duration) -> usize {
+        match index(now, self.length) == self.index {
+            true => self.used,
+            false => 0,
+        }
+    }
+}
+
+/// Which window of `length` holds `now`.
+pub(super) fn index(now: Duration, length: Duration) -> u128 {
+    now.as_nanos() / length.as_nanos().max(1)
 }
 
 /// From `now` to the next boundary of windows of `length`.

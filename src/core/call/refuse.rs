@@ -1,0 +1,155 @@
+//! Weir refuses a call itself: why, and when to come back.
+
+use std::time::Duration;
+
+use super::Worker;
+use super::state::{Call, Stage};
+use crate::core::answer::{Refusal, Refused, Reply};
+use crate::core::gate::estimate::expected_wait;
+use crate::core::gate::{Refuse, Why};
+use crate::core::report::stats::Count;
+use crate::core::time::Time;
+use crate::port::Host;
+
+/// When a refused caller is told to come back while nothing better is known.
+const COME_BACK: Duration = Duration::from_secs(1);
+
+/// Nobody is sent away for longer.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// What a refused call is told.
+struct Told {
+    reason: Refused,
+    limit: &'static str,
+    position: Option<u64>,
+    expected: Option<Duration>,
+    come_back: Option<Duration>,
+}
+
+impl Worker {
+    /// A call can neither start nor wait.
+    pub(super) fn refuse_at_arrival(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        call: &mut Call,
+        refuse: Refuse,
+    ) -> Reply {
+        let Refuse {
+            why,
+            position,
+            expected,
+        } = refuse;
+        let pace = match call.policy() {
+            Some(policy) if policy.rate().is_none() => "ramp",
+            _ => "rate",
+        };
+        let (until, by_stay) = call.wait_ends();
+        let (reason, limit, come_back) = match why {
+            Why::NoWait { for_slot: true } => (Refused::NoWait, "max_concurrent_calls", expected),
+            Why::NoWait { for_slot: false } => (Refused::NoWait, pace, expected),
+            // By then a quarter of those who wait have started.
+            Why::QueueFull => (Refused::QueueFull, "max_waiting", expected.map(|e| e / 4)),
+            // By then a wait that is allowed would do.
+            Why::TooLate { start } => (
+                if by_stay {
+                    Refused::WaitTooLong
+                } else {
+                    Refused::Deadline
+                },
+                if by_stay {
+                    "max_wait_ms"
+                } else {
+                    call.deadline_field
+                },
+                Some(start.since(until).max(Duration::from_millis(1))),
+            ),
+        };
+        let expected = match why {
+            Why::TooLate { start } => Some(start.since(now)),
+            _ => expected,
+        };
+        let position = Some(position);
+        let told = Told {
+            reason,
+            limit,
+            position,
+            expected,
+            come_back,
+        };
+        self.refuse(host, call, told)
+    }
+
+    /// A call has waited for as long as it may.
+    pub(super) fn refuse_waiter(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        call: &mut Call,
+        by_stay: bool,
+    ) -> Reply {
+        let record = call.place.and_then(|place| self.gates.record(host, place));
+        let expected = record.and_then(|r| expected_wait(&r, now, r.uncovered()));
+        let told = Told {
+            reason: if by_stay {
+                Refused::WaitTooLong
+            } else {
+                Refused::Deadline
+            },
+            limit: if by_stay {
+                "max_wait_ms"
+            } else {
+                call.deadline_field
+            },
+            position: None,
+            expected,
+            come_back: expected,
+        };
+        self.refuse(host, call, told)
+    }
+
+    fn refuse(&mut self, host: &impl Host, call: &mut Call, told: Told) -> Reply {
+        self.stats
+            .count(&call.policy_name, Count::Refused(told.reason));
+        call.stage = Stage::Refused;
+        let refusal = Refusal {
+            reason: told.reason,
+            policy: &call.policy_name,
+            limit: Some(told.limit),
+            position: told.position,
+            expected_wait: told.expected.map(rounded),
+            retry_after: told.come_back.unwrap_or(COME_BACK).min(LONGEST),
+        };
+        refusal.render(host.random())
+    }
+}
+
+/// An estimate as people read it: up to two digits that mean something.
+fn rounded(wait: Duration) -> Duration {
+    let millis = wait.as_millis().min(LONGEST.as_millis() * 24);
+    let unit = match millis {
+        0..1_000 => 10,
+        1_000..10_000 => 100,
+        _ => 1_000,
+    };
+    let millis = millis.div_ceil(unit) * unit;
+    Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    #[test]
+    fn estimates_are_told_in_round_numbers() {
+        let table = [(0, 0), (1, 10), (995, 1000), (1001, 1100), (41_001, 42_000)];
+        for (exact, told) in table {
+            let exact = Duration::from_millis(exact);
+            assert_eq!(rounded(exact).as_millis(), told, "{exact:?}");
+        }
+        assert_eq!(rounded(Duration::MAX), LONGEST * 24);
+    }
+}

@@ -1,0 +1,168 @@
+//! One cell of the table: a model, a load, a seed and a peer.
+
+use std::io::{self, Write};
+use std::rc::Rc;
+
+use serde::Serialize;
+use serde_json::json;
+use weir::core::config::Config;
+use weir::core::time::Time;
+
+use super::clairvoyant;
+use super::clients::{Clients, Habits};
+use super::load::Load;
+use super::models::Model;
+use super::none::NoProtection;
+use super::peer::Peer;
+use super::provider::Provider;
+use super::tally::{Tally, Waits};
+use super::weir::{Setup, Weir};
+use super::world::{Seen, What, World};
+
+/// What can stand between clients and provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PeerName {
+    Weir,
+    None,
+}
+
+impl PeerName {
+    pub(crate) const ALL: [(&'static str, PeerName); 2] =
+        [("weir", PeerName::Weir), ("none", PeerName::None)];
+
+    pub(crate) fn name(self) -> &'static str {
+        let named = PeerName::ALL.iter().find(|(_, peer)| *peer == self);
+        named.map_or("", |(name, _)| name)
+    }
+}
+
+/// What the peers of all cells run in.
+#[derive(Clone, Debug)]
+pub(crate) struct Surroundings {
+    pub(crate) config: Rc<Config>,
+    pub(crate) envoys: usize,
+    pub(crate) workers: usize,
+    pub(crate) habits: Habits,
+}
+
+/// A model, a load and a seed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scene<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) load: &'a Load,
+    pub(crate) seed: u64,
+    pub(crate) surroundings: &'a Surroundings,
+}
+
+/// One line of output.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Line {
+    pub(crate) model: String,
+    pub(crate) load: String,
+    pub(crate) seed: u64,
+    pub(crate) peer: &'static str,
+    pub(crate) offered: u64,
+    pub(crate) possible: u64,
+    pub(crate) served: u64,
+    pub(crate) efficiency: f64,
+    pub(crate) attempts: u64,
+    pub(crate) refused: u64,
+    pub(crate) refused_share: f64,
+    pub(crate) wait_p50_ms: Option<f64>,
+    pub(crate) wait_p95_ms: Option<f64>,
+    pub(crate) clairvoyant_p95_ms: Option<f64>,
+}
+
+impl Scene<'_> {
+    fn clients(&self) -> Clients {
+        Clients::new(self.load, self.model, self.surroundings.habits, self.seed)
+    }
+
+    /// What a queue that knows the model makes of it.
+    pub(crate) fn clairvoyant(&self) -> Waits {
+        let provider = Provider::new(self.model.limits.clone());
+        clairvoyant::run(self.clients(), provider)
+    }
+
+    /// Runs a peer; what happens to calls is written to `trace`.
+    pub(crate) fn run(&self, peer: PeerName, trace: Option<&mut dyn Write>) -> io::Result<Tally> {
+        match peer {
+            PeerName::None => self.run_world(NoProtection, trace),
+            PeerName::Weir => {
+                let setup = Setup {
+                    envoys: self.surroundings.envoys,
+                    workers: self.surroundings.workers,
+                    config: Rc::clone(&self.surroundings.config),
+                    clusters: 1,
+                    seed: self.seed,
+                };
+                self.run_world(Weir::new(&setup).quiet(), trace)
+            }
+        }
+    }
+
+    fn run_world<P: Peer>(&self, peer: P, trace: Option<&mut dyn Write>) -> io::Result<Tally> {
+        let mut world = World::new(peer, self.clients(), self.model);
+        let Some(trace) = trace else {
+            world.run();
+            return Ok(world.tally);
+        };
+        world.watch();
+        while !world.is_over() && world.step() {
+            for seen in world.seen.iter_mut().flat_map(std::mem::take) {
+                writeln!(trace, "{}", traced(&seen))?;
+            }
+        }
+        Ok(world.tally)
+    }
+
+    pub(crate) fn line(&self, peer: PeerName, tally: &Tally, possible: &Waits) -> Line {
+        let (served, possible_calls) = (tally.served(), possible.len() as u64);
+        let efficiency = match possible_calls {
+            0 => 1.0,
+            calls => served as f64 / calls as f64,
+        };
+        Line {
+            model: self.model.name.clone(),
+            load: self.load.name.clone(),
+            seed: self.seed,
+            peer: peer.name(),
+            offered: tally.offered,
+            possible: possible_calls,
+            served,
+            efficiency: rounded(efficiency),
+            attempts: tally.attempts,
+            refused: tally.refused,
+            refused_share: rounded(tally.refused_share()),
+            wait_p50_ms: tally.waits.percentile_ms(50),
+            wait_p95_ms: tally.waits.percentile_ms(95),
+            clairvoyant_p95_ms: possible.percentile_ms(95),
+        }
+    }
+}
+
+fn rounded(share: f64) -> f64 {
+    (share * 1e4).round() / 1e4
+}
+
+fn traced(seen: &Seen) -> serde_json::Value {
+    let ms = seen.at.since(Time(0)).as_secs_f64() * 1e3;
+    let (what, more) = match seen.what {
+        What::Arrived => ("arrived", json!(null)),
+        What::Attempt {
+            attempt,
+            is_accepted,
+        } => (
+            "attempt",
+            json!({"number": attempt, "accepted": is_accepted}),
+        ),
+        What::Refusal { min } => (
+            "refusal",
+            json!({"min_ms": min.map(|min| min.as_millis() as u64)}),
+        ),
+        What::Ended => ("ended", json!(null)),
+        What::Failed => ("failed", json!(null)),
+        What::Left => ("left", json!(null)),
+    };
+    json!({"ms": ms, "call": seen.number, "what": what, "more": more})
+}

@@ -1,0 +1,74 @@
+//! What is counted in one run.
+
+use std::time::Duration;
+
+use weir::core::time::Time;
+
+/// Waits of calls, to a microsecond.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Waits(Vec<u32>);
+
+impl Waits {
+    pub(crate) fn add(&mut self, wait: Duration) {
+        self.0
+            .push(u32::try_from(wait.as_micros()).unwrap_or(u32::MAX));
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The smallest wait that at least `percent` % of the waits do not exceed, in milliseconds.
+    pub(crate) fn percentile_ms(&self, percent: usize) -> Option<f64> {
+        let mut waits = self.0.clone();
+        let rank = (waits.len() * percent).div_ceil(100).max(1);
+        let at = waits.len().min(rank).checked_sub(1)?;
+        let (_, wait, _) = waits.select_nth_unstable(at);
+        Some(f64::from(*wait) / 1000.0)
+    }
+}
+
+/// Counts of one run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) offered: u64,
+    /// To the start of the attempt that was accepted.
+    pub(crate) waits: Waits,
+    /// Accepted, and lost after that: their client got no whole answer.
+    pub(crate) lost: u64,
+    /// Calls that ended without an accepted attempt, by the peer or by their client.
+    pub(crate) failed: u64,
+    pub(crate) left: u64,
+    pub(crate) attempts: u64,
+    pub(crate) refused: u64,
+    /// When the head of the first refusal came back.
+    pub(crate) first_refusal_seen: Option<Time>,
+    /// Attempts started from then on, and how many of them were refused.
+    pub(crate) attempts_after: u64,
+    pub(crate) refused_after: u64,
+}
+
+impl Tally {
+    /// Calls whose accepted attempt started in time, less those lost after it.
+    pub(crate) fn served(&self) -> u64 {
+        (self.waits.len() as u64).saturating_sub(self.lost)
+    }
+
+    /// Of the attempts that started after the first refusal was seen, the share that was refused.
+    pub(crate) fn refused_share(&self) -> f64 {
+        match self.attempts_after {
+            0 => 0.0,
+            attempts => self.refused_after as f64 / attempts as f64,
+        }
+    }
+
+    /// An attempt started.
+    pub(crate) fn attempt(&mut self, now: Time, is_refused: bool) {
+        self.attempts += 1;
+        self.refused += u64::from(is_refused);
+        if self.first_refusal_seen.is_some_and(|seen| seen <= now) {
+            self.attempts_after += 1;
+            self.refused_after += u64::from(is_refused);
+        }
+    }
+}
