@@ -115,6 +115,10 @@ readme-picture: ## the picture of the last demo into docs/
 	@mkdir -p docs
 	cp out/demo/demo.png docs/demo.png
 
+bench-classify: ## what a verdict costs in instructions, the dearest answers first
+	cargo build --release --no-default-features --example bench_classify
+	@python3 tools/bench.py $(or $(CARGO_TARGET_DIR),target)/release/examples/bench_classify
+
 mutants: setup ## break the code on purpose: is each law's test red? ONLY=name takes some
 	python3 tests/mutants/run.py $(ONLY)
 
@@ -123,4 +127,4 @@ clean: ## remove what was built; what setup fetched stays in .tools
 	rm -rf dist out
 
 .PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium build run size \
-	test fmt fmt-check clippy wall imports unit wasm32 interleave sim-laws prove envoy page-test demo readme-picture mutants clean
+	test fmt fmt-check clippy wall imports unit wasm32 interleave sim-laws prove envoy page-test demo readme-picture bench-classify mutants clean
