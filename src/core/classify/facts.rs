@@ -127,6 +127,9 @@ impl Facts {
 
     /// A code at a place, if there is room.
     pub(super) fn code(&mut self, place: &'static str, text: &str, is_at_root: bool) {
+        if text.len() > 2 * MAX_CODE_BYTES {
+            return;
+        }
         // `ns#Shape`, `Shape:http://...`
         let text = text.rsplit('#').next().unwrap_or_default();
         let text = text.split(':').next().unwrap_or_default().trim();

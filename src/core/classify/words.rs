@@ -50,6 +50,9 @@ impl Words {
 
     /// Adds a text without what stands in quotes: a client's own words may be quoted there.
     pub(super) fn add_unquoted(&mut self, text: &str) {
+        let mut cut = (0..=MAX_MESSAGE_BYTES.min(text.len())).rev();
+        let cut = cut.find(|at| text.is_char_boundary(*at));
+        let text = text.get(..cut.unwrap_or(0)).unwrap_or_default();
         let mut open = None;
         let mut from = 0;
         for (at, character) in text.char_indices() {
@@ -58,7 +61,9 @@ impl Words {
                     open = None;
                     from = at + character.len_utf8();
                 }
-                None if matches!(character, '"' | '`') || is_opening(text, at, character) => {
+                None if matches!(character, '"' | '`')
+                    || (character == '\'' && is_opening(text, at)) =>
+                {
                     self.add(text.get(from..at).unwrap_or_default());
                     open = Some(character);
                     from = text.len();
@@ -176,7 +181,7 @@ fn begins_word(bytes: &[u8], at: usize) -> bool {
 }
 
 /// Whether a single quote opens rather than stands in a word.
-fn is_opening(text: &str, at: usize, character: char) -> bool {
+fn is_opening(text: &str, at: usize) -> bool {
     let before = text.get(..at).and_then(|t| t.bytes().next_back());
-    character == '\'' && !before.is_some_and(|b| b.is_ascii_alphanumeric())
+    !before.is_some_and(|b| b.is_ascii_alphanumeric())
 }
