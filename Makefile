@@ -9,6 +9,7 @@ override ENVOY := $(abspath $(or $(strip $(ENVOY)),$(ENVOY_PINNED)))
 WASM := dist/weir.wasm
 export ENVOY
 export WEIR_WASM := $(abspath $(WASM))
+export WEIR_CRASH_WASM := $(abspath target/weir-crash.wasm)
 SIZE_BUDGET_KIB := 500
 
 # A file in tests/ is a test by its name: envoy_* needs a real Envoy, four have parts of their
@@ -46,6 +47,9 @@ build: setup-wasm ## the plugin: dist/weir.wasm
 	@tools/wasm.sh build $(WASM)
 	@tools/size.sh $(WASM)
 
+crash-wasm: setup-wasm ## for a test: a plugin that can be told to die
+	@tools/wasm.sh crash $(WEIR_CRASH_WASM)
+
 run: setup-envoy build ## Envoy with Weir in front of URL=https://...; also CAP=8 CONFIG=file.json PORT=10000 ADMIN_PORT=9901
 	@python3 tools/run.py
 
@@ -80,6 +84,9 @@ unit: ## unit, property and simulation tests
 wasm32: ## the core on a 32-bit target, in Node
 	tools/wasm.sh cargo test --no-default-features --lib --test call_laws
 
+host-calls: ## host calls that a call makes, at once and queued
+	cargo test --test shell_native host_calls -- --nocapture
+
 # Linked without the plugin's slow link-time optimising, which these tests gain nothing from.
 interleave sim-laws prove: export CARGO_PROFILE_RELEASE_LTO := off
 interleave sim-laws prove: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 16
@@ -95,7 +102,7 @@ prove: ## larger scopes of the interleaver, more random calls and seeds, for man
 	cargo test --release --test sim_laws
 	cargo test --release --test interleave -- --nocapture
 
-envoy: build ## tests on a real Envoy
+envoy: build crash-wasm ## tests on a real Envoy
 	cargo test $(ENVOY_TESTS:%=--test %)
 
 page-test: ## the demo's page in a real browser, where there is one
@@ -126,5 +133,6 @@ clean: ## remove what was built; what setup fetched stays in .tools
 	cargo clean
 	rm -rf dist out
 
-.PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium build run size \
-	test fmt fmt-check clippy wall imports unit wasm32 interleave sim-laws prove envoy page-test demo readme-picture bench-classify mutants clean
+.PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium build crash-wasm run size \
+	test fmt fmt-check clippy wall laws imports unit wasm32 host-calls interleave sim-laws prove envoy page-test demo readme-picture \
+	bench-classify mutants clean
