@@ -128,6 +128,10 @@ readme-picture: ## the picture of the last demo into docs/
 	@mkdir -p docs
 	cp out/demo/demo.png docs/demo.png
 
+bench-classify: ## what a verdict costs in instructions, the dearest answers first
+	cargo build --release --no-default-features --example bench_classify
+	@python3 tools/bench.py $(or $(CARGO_TARGET_DIR),target)/release/examples/bench_classify
+
 mutants: setup ## break the code on purpose: is each law's test red? ONLY=name takes some
 	python3 tests/mutants/run.py $(ONLY)
 
@@ -137,4 +141,4 @@ clean: ## remove what was built; what setup fetched stays in .tools
 
 .PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium build crash-wasm run size \
 	test fmt fmt-check clippy wall laws imports unit wasm32 host-calls fuzz interleave sim-laws prove envoy page-test demo readme-picture \
-	mutants clean
+	bench-classify mutants clean
