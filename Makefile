@@ -84,6 +84,9 @@ unit: ## unit, property and simulation tests
 wasm32: ## the core on a 32-bit target, in Node
 	tools/wasm.sh cargo test --no-default-features --lib --test call_laws
 
+host-calls: ## host calls that a call makes, at once and queued
+	cargo test --test shell_native host_calls -- --nocapture
+
 # Linked without the plugin's slow link-time optimising, which these tests gain nothing from.
 interleave sim-laws prove: export CARGO_PROFILE_RELEASE_LTO := off
 interleave sim-laws prove: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 16
@@ -128,5 +131,5 @@ clean: ## remove what was built; what setup fetched stays in .tools
 	rm -rf dist out
 
 .PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium build crash-wasm run size \
-	test fmt fmt-check clippy wall laws imports unit wasm32 interleave sim-laws prove envoy page-test demo readme-picture \
+	test fmt fmt-check clippy wall laws imports unit wasm32 host-calls interleave sim-laws prove envoy page-test demo readme-picture \
 	mutants clean

@@ -11,6 +11,7 @@
     reason = "a failed helper is a failed test"
 )]
 
+mod owners;
 mod scenario;
 #[path = "../support/sim/mod.rs"]
 mod sim;
@@ -20,6 +21,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
+use weir::core::gate::owner::SLOTS;
 use weir::core::time::Time;
 use weir::port::Level;
 
@@ -130,6 +132,21 @@ fn every_window_keeps_the_rate() {
             for grants in grants(&envoy.memory.state().lines).values() {
                 check_windows(grants, per_second, burst);
             }
+        }
+    });
+}
+
+#[test]
+fn beyond_128_workers_calls_go_on_uncounted_and_the_others_keep_the_cap() {
+    seeds("beyond_128", 1, |seed| {
+        for workers in [128, 256] {
+            let (world, watch) = run(&Scenario::many_workers(seed, workers));
+            let envoy = &world.peer.envoys[0];
+            assert!(watch.waited > 0, "the cap is never met");
+            let degraded = envoy.memory.state().highest["weir.plugin.degraded"];
+            let expected = u64::from(workers > usize::from(SLOTS));
+            assert_eq!(degraded, expected, "degraded, {workers} workers");
+            assert_eq!(envoy.uncounted > 0, workers > usize::from(SLOTS));
         }
     });
 }

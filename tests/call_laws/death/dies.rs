@@ -3,7 +3,8 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::{SOON, check_soon, sim};
 use crate::memhost::call::ms;
-use crate::memhost::{Ask, Reply, Sim, State};
+use crate::memhost::seat::Seat;
+use crate::memhost::{Ask, Reply, Sim, State, Vm};
 
 /// Retries whose delay is exactly 10 ms, and a queue that waits for longer than any test here.
 const QUICK: &str = r#""max_concurrent_calls":2,"queue":{"max_wait_ms":600000},
@@ -138,14 +139,14 @@ fn step() -> usize {
 #[test]
 fn l4_whichever_host_call_is_a_workers_last_all_it_had_is_free_within_three_seconds() {
     let mut deaths = 0;
-    for host_calls in (0..).step_by(step()) {
+    for host_calls in (0..).step_by(step() * Seat::STRIDE) {
         let mut sim = sim(QUICK);
         sim.busy = ms(4);
         sim.kill_after(0, host_calls);
         if live(&mut sim) {
             break;
         }
-        deaths += 1;
+        deaths += Seat::STRIDE;
         check_soon(&mut sim);
         for id in 0..sim.calls.len() {
             if matches!(sim.state(id), State::Running(_)) {
