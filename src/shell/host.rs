@@ -3,8 +3,8 @@
 //! The SDK panics on a status it does not expect, and a panic kills the VM. So headers are only
 //! touched in their phase, and only the `_bytes` calls are used: header values are bytes.
 
+use litemap::LiteMap;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use proxy_wasm::hostcalls;
@@ -33,7 +33,7 @@ pub(super) enum Map {
 #[derive(Debug, Default)]
 pub(super) struct Envoy {
     /// Metrics by name: defining one twice makes a second one.
-    metrics: RefCell<BTreeMap<String, u32>>,
+    metrics: RefCell<LiteMap<String, u32>>,
     is_tracing: Cell<bool>,
 }
 

@@ -1,6 +1,6 @@
 //! A call arrives: its policy, its gate, and whether it starts, waits or is refused.
 
-use std::collections::BTreeMap;
+use litemap::LiteMap;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -163,7 +163,7 @@ impl Worker {
             started: None,
             has_grant: false,
             phantom: None,
-            attempts: BTreeMap::new(),
+            attempts: LiteMap::new(),
             attempts_made: 0,
             backoff: Backoff::default(),
             passed: None,

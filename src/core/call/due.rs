@@ -1,7 +1,6 @@
 //! What the clock does: bounds on waiting, holds that ripen, bodies that do not end, and the chores
 //! of a worker.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::attempt::Next;
@@ -48,7 +47,7 @@ impl Worker {
         self.gates.make_due_grants(host, now);
         let mut actions = self.wake(host, now);
         let waiting = self.gates.take_waiting_places();
-        let lost: BTreeSet<_> = waiting
+        let lost: Vec<_> = waiting
             .into_iter()
             .filter(|place| self.gates.inspect(host, now, *place))
             .collect();

@@ -29,6 +29,7 @@ mod shadow;
 pub mod start;
 mod state;
 
+use litemap::LiteMap;
 use std::collections::{BTreeMap, BTreeSet};
 
 use state::Call;
@@ -101,7 +102,7 @@ pub struct Worker {
     /// Policies seen.
     policies: Names,
     /// Configurations seen, by hash.
-    configs: BTreeSet<u64>,
+    configs: LiteMap<u64, ()>,
     stats: Stats,
     log: LogBudget,
     sights: look::Sights,
@@ -128,7 +129,7 @@ impl Worker {
             streams: BTreeMap::new(),
             due: BTreeSet::new(),
             policies: Names::default(),
-            configs: BTreeSet::new(),
+            configs: LiteMap::new(),
             stats: Stats::default(),
             log: LogBudget::default(),
             sights: look::Sights::default(),
@@ -157,7 +158,7 @@ impl Worker {
         if self.configs.len() >= CONFIGS {
             self.configs.clear();
         }
-        if !self.configs.insert(config.hash()) {
+        if self.configs.insert(config.hash(), ()).is_some() {
             return;
         }
         for place in self.gates.busy_places() {

@@ -1,7 +1,5 @@
 //! Slots are granted: waiters start, held calls are retried.
 
-use std::collections::BTreeSet;
-
 use super::state::{Call, Hold, Stage};
 use super::{Action, Worker, hold, marks};
 use crate::core::report::stats::{Count, Measure, measure};
@@ -30,7 +28,7 @@ impl Worker {
         &mut self,
         host: &impl Host,
         now: Time,
-        places: &BTreeSet<GateId>,
+        places: &[GateId],
         by: Count,
         actions: &mut Vec<Action>,
     ) {

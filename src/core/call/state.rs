@@ -1,6 +1,6 @@
 //! What is known of one call.
 
-use std::collections::BTreeMap;
+use litemap::LiteMap;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ pub(super) struct Call {
     /// Under a policy that only watches: what the call would be doing.
     pub(super) phantom: Option<Phantom>,
     /// Attempts that are not over.
-    pub(super) attempts: BTreeMap<StreamId, Attempt>,
+    pub(super) attempts: LiteMap<StreamId, Attempt>,
     /// The number of the latest attempt.
     pub(super) attempts_made: u32,
     pub(super) backoff: Backoff,

@@ -1,6 +1,6 @@
 //! The queue in front of a gate: its bounds, and who in it goes first.
 
-use std::collections::BTreeMap;
+use litemap::LiteMap;
 use std::time::Duration;
 
 use super::credential::{credential, value};
@@ -85,7 +85,7 @@ pub enum FairBy {
 pub(super) struct Fairness {
     pub(super) by: FairBy,
     /// By the tenant's value; at most [`WEIGHTS`].
-    pub(super) weights: BTreeMap<Vec<u8>, Weight>,
+    pub(super) weights: LiteMap<Vec<u8>, Weight>,
 }
 
 /// How many tenants may have a weight of their own.

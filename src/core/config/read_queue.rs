@@ -1,6 +1,6 @@
 //! From JSON to a queue.
 
-use std::collections::BTreeMap;
+use litemap::LiteMap;
 
 use super::credential::bare;
 use super::cursor::{At, Fields, Names};
@@ -43,7 +43,7 @@ fn fairness(fields: &Fields<'_>) -> Result<Option<Fairness>, ConfigError> {
         (None, Some(_)) => return Err(fields.missing("fair_by", Rule::FairBy)),
     };
     let weights = match weights {
-        None => BTreeMap::new(),
+        None => LiteMap::new(),
         Some(at) => weights_of(&at, &by)?,
     };
     Ok(Some(Fairness { by, weights }))
@@ -61,7 +61,7 @@ fn fair_by(at: &At<'_>) -> Result<FairBy, ConfigError> {
     }
 }
 
-fn weights_of(at: &At<'_>, by: &FairBy) -> Result<BTreeMap<Vec<u8>, Weight>, ConfigError> {
+fn weights_of(at: &At<'_>, by: &FairBy) -> Result<LiteMap<Vec<u8>, Weight>, ConfigError> {
     let names = match by {
         FairBy::Header(_) => Names::Shown,
         FairBy::Credential => Names::Secret,
@@ -71,7 +71,7 @@ fn weights_of(at: &At<'_>, by: &FairBy) -> Result<BTreeMap<Vec<u8>, Weight>, Con
         FairBy::Credential => bare(tenant.as_bytes()).to_vec(),
     };
     let max = u32::from(Weight::MAX);
-    let mut weights = BTreeMap::new();
+    let mut weights = LiteMap::new();
     for (tenant, at) in at.entries(names, WEIGHTS)? {
         let weight = u8::try_from(at.whole(1, max)?).ok().and_then(Weight::new);
         let weight = weight.ok_or_else(|| at.breaks(Rule::Whole { min: 1, max }))?;

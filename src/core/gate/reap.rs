@@ -4,7 +4,7 @@
 //! twice, because it moves its part in one step: what it had under its former name is gone in the
 //! same write in which its new name appears.
 
-use std::collections::BTreeMap;
+use litemap::LiteMap;
 
 use super::apply::{Change, Outcome, granted_of, settle};
 use super::grant::{distribute, next_at};
@@ -14,7 +14,7 @@ use crate::core::time::Time;
 
 /// The generations that worker slots had when they were last read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Fences(BTreeMap<u16, u32>);
+pub struct Fences(LiteMap<u16, u32>);
 
 impl Fences {
     /// Notes that `slot` has reached `generation`.

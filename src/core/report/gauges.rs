@@ -3,7 +3,7 @@
 //! A gauge that each worker moved by its own share would keep a dead worker's share for ever. So one
 //! VM at a time, whichever comes first, sums the records and sets the gauges.
 
-use std::collections::BTreeMap;
+use litemap::LiteMap;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -35,12 +35,12 @@ struct Sums {
 
 /// Sets all gauges, unless another VM did so just now. `policies` names the policies by the hash
 /// their records carry.
-pub fn refresh(host: &impl Host, now: Time, policies: &BTreeMap<u64, Rc<str>>) {
+pub fn refresh(host: &impl Host, now: Time, policies: &LiteMap<u64, Rc<str>>) {
     let directory = directory(host);
     if !take_turn(host, TURN, now, EVERY + PER_GATE * directory.len()) {
         return;
     }
-    let mut sums: BTreeMap<u64, Sums> = policies.keys().map(|id| (*id, Sums::default())).collect();
+    let mut sums: LiteMap<u64, Sums> = policies.keys().map(|id| (*id, Sums::default())).collect();
     for record in directory.places().filter_map(|place| read(host, place)) {
         let Some(sum) = sums.get_mut(&record.policy) else {
             continue;

@@ -1,6 +1,6 @@
 //! The policies that have stats of their own.
 
-use std::collections::BTreeMap;
+use litemap::LiteMap;
 use std::rc::Rc;
 
 /// How many do, in the life of a VM: Envoy keeps a stat for ever, and policies come and go with
@@ -10,7 +10,7 @@ const MOST: usize = 1000;
 /// Policies by the hash that their gates' records carry.
 #[derive(Debug)]
 pub struct Names {
-    own: BTreeMap<u64, Rc<str>>,
+    own: LiteMap<u64, Rc<str>>,
     rest: Rc<str>,
 }
 
@@ -33,7 +33,7 @@ impl Names {
     }
 
     /// All policies with stats of their own.
-    pub fn own(&self) -> &BTreeMap<u64, Rc<str>> {
+    pub fn own(&self) -> &LiteMap<u64, Rc<str>> {
         &self.own
     }
 }
@@ -41,7 +41,7 @@ impl Names {
 impl Default for Names {
     fn default() -> Names {
         Names {
-            own: BTreeMap::new(),
+            own: LiteMap::new(),
             rest: Names::REST.into(),
         }
     }

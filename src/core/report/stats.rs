@@ -3,7 +3,7 @@
 //! Counts are summed in the worker and written out on a tick; gauges are set from shared state by
 //! whichever VM comes round first ([`super::gauges`]).
 
-use std::collections::BTreeMap;
+use litemap::LiteMap;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -182,8 +182,8 @@ impl Avoided {
 /// Counts that have not been written out yet.
 #[derive(Debug, Default)]
 pub struct Stats {
-    counts: BTreeMap<Rc<str>, BTreeMap<Count, u64>>,
-    avoided: BTreeMap<Avoided, u64>,
+    counts: LiteMap<Rc<str>, LiteMap<Count, u64>>,
+    avoided: LiteMap<Avoided, u64>,
     log_dropped: u64,
 }
 

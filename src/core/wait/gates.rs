@@ -1,6 +1,6 @@
 //! All gates this worker is a member of, and its way to their shared records.
 
-use std::collections::{BTreeMap, BTreeSet};
+use litemap::LiteMap;
 use std::time::Duration;
 
 use super::find::{find, make_at};
@@ -62,7 +62,7 @@ pub struct Gates {
     trouble: Trouble,
     timetable: Timetable,
     /// Since when grants were seen to lie unclaimed.
-    unclaimed: BTreeMap<GateId, Time>,
+    unclaimed: LiteMap<GateId, Time>,
     /// The gate that was looked after last.
     looked_after: Option<GateId>,
     /// A report failed and has to be repeated.
@@ -291,7 +291,7 @@ impl Gates {
     }
 
     /// Takes the wake-ups that have come: the gates to claim in.
-    pub fn take_wakes(&mut self, host: &impl Host) -> BTreeSet<GateId> {
+    pub fn take_wakes(&mut self, host: &impl Host) -> Vec<GateId> {
         let places = self.post.take(host).into_iter();
         places.filter_map(|place| self.roster.at(place)).collect()
     }

@@ -1,6 +1,6 @@
 //! Where this worker is reached, and how it reaches the others.
 
-use std::collections::{BTreeMap, BTreeSet};
+use litemap::LiteMap;
 use std::time::Duration;
 
 use crate::core::gate::Owner;
@@ -28,7 +28,7 @@ pub struct Post {
     beaten: Time,
     /// There was no slot to take at the last look; heartbeats look again.
     is_full: bool,
-    queues: BTreeMap<u16, QueueId>,
+    queues: LiteMap<u16, QueueId>,
 }
 
 impl Post {
@@ -112,12 +112,15 @@ impl Post {
     }
 
     /// Takes the wake-ups that have come. They are hints: which gates to look at.
-    pub fn take(&mut self, host: &impl Host) -> BTreeSet<Place> {
-        let mut places = BTreeSet::new();
+    pub fn take(&mut self, host: &impl Host) -> Vec<Place> {
+        let mut places = Vec::new();
         if let Some((_, queue)) = self.mine {
             for _ in 0..TAKE {
                 match host.queue_take(queue) {
-                    Ok(Some(message)) => places.extend(Place::from_message(&message)),
+                    Ok(Some(message)) => {
+                        let place = Place::from_message(&message);
+                        places.extend(place.filter(|place| !places.contains(place)));
+                    }
                     Ok(None) | Err(_) => break,
                 }
             }

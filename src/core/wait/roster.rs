@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
+use litemap::LiteMap;
+
 use super::member::Member;
 use crate::core::gate::record::IDLE;
 use crate::core::gate::table::{PLACES, Place};
@@ -44,7 +46,7 @@ pub(super) struct Home {
 #[derive(Debug, Default)]
 pub(super) struct Roster {
     gates: BTreeMap<GateId, Known>,
-    at: BTreeMap<Place, GateId>,
+    at: LiteMap<Place, GateId>,
 }
 
 impl Roster {

@@ -1,6 +1,8 @@
 //! When the pace of a gate lets its next waiter start: whoever sees the time come makes the grant.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+
+use litemap::LiteMap;
 
 use super::roster::GateId;
 use crate::core::time::Time;
@@ -11,7 +13,7 @@ const AT_ONCE: usize = 64;
 /// The gates that wait for a time.
 #[derive(Debug, Default)]
 pub(super) struct Timetable {
-    times: BTreeMap<GateId, Time>,
+    times: LiteMap<GateId, Time>,
     order: BTreeSet<(Time, GateId)>,
 }
 

@@ -6,7 +6,7 @@
 //! observer. An observer that looks too seldom to say so starts anew: a process that was stopped as a
 //! whole wakes up to find everybody's heartbeat as it was.
 
-use std::collections::BTreeMap;
+use litemap::LiteMap;
 use std::time::Duration;
 
 use crate::core::gate::Fences;
@@ -25,7 +25,7 @@ const AWAY: Duration = Duration::from_millis(500);
 pub struct Watch {
     looked: Option<Time>,
     /// Each slot as it is, and since when it was seen to be so.
-    seen: BTreeMap<u16, (WorkerSlot, Time)>,
+    seen: LiteMap<u16, (WorkerSlot, Time)>,
 }
 
 /// All worker slots at one look.
