@@ -9,6 +9,7 @@ override ENVOY := $(abspath $(or $(strip $(ENVOY)),$(ENVOY_PINNED)))
 WASM := dist/weir.wasm
 export ENVOY
 export WEIR_WASM := $(abspath $(WASM))
+export WEIR_CRASH_WASM := $(abspath target/weir-crash.wasm)
 SIZE_BUDGET_KIB := 500
 
 # A file in tests/ is a test by its name: envoy_* needs a real Envoy, four have parts of their
@@ -46,6 +47,9 @@ build: setup-wasm ## the plugin: dist/weir.wasm
 	@tools/wasm.sh build $(WASM)
 	@tools/size.sh $(WASM)
 
+crash-wasm: setup-wasm ## for a test: a plugin that can be told to die
+	@tools/wasm.sh crash $(WEIR_CRASH_WASM)
+
 run: setup-envoy build ## Envoy with Weir in front of URL=https://...; also CAP=8 CONFIG=file.json PORT=10000 ADMIN_PORT=9901
 	@python3 tools/run.py
 
@@ -82,6 +86,9 @@ unit: ## unit, property and simulation tests
 wasm32: ## the core on a 32-bit target, in Node
 	tools/wasm.sh cargo test --no-default-features --lib --test call_laws
 
+host-calls: ## host calls that a call makes, at once and queued
+	cargo test --test shell_native host_calls -- --nocapture
+
 fuzz: ## any bytes as answers, hints, configurations and records; RUNS=200000 each, ONLY=name
 	@python3 tools/fuzz.py $(or $(RUNS),200000) $(ONLY)
 
@@ -96,11 +103,12 @@ sim-laws: ## the laws under many seeds in the simulator
 
 prove: export WEIR_PROVE := 1
 prove: ## larger scopes of the interleaver, more random calls and seeds, for many minutes
-	cargo test --release --test call_random
+	cargo test --release --test call_laws death
+	cargo test --release --test call_random --test keys_random
 	cargo test --release --test sim_laws
-	cargo test --release --test interleave -- --nocapture
+	cargo test --release --test interleave --test evict_races -- --nocapture
 
-envoy: build ## tests on a real Envoy
+envoy: build crash-wasm ## tests on a real Envoy
 	cargo test $(ENVOY_TESTS:%=--test %)
 
 page-test: ## the demo's page in a real browser, where there is one
@@ -120,6 +128,10 @@ readme-picture: ## the picture of the last demo into docs/
 	@mkdir -p docs
 	cp out/demo/demo.png docs/demo.png
 
+bench-classify: ## what a verdict costs in instructions, the dearest answers first
+	cargo build --release --no-default-features --example bench_classify
+	@python3 tools/bench.py $(or $(CARGO_TARGET_DIR),target)/release/examples/bench_classify
+
 mutants: setup ## break the code on purpose: is each law's test red? ONLY=name takes some
 	python3 tests/mutants/run.py $(ONLY)
 
@@ -127,5 +139,6 @@ clean: ## remove what was built; what setup fetched stays in .tools
 	cargo clean
 	rm -rf dist out
 
-.PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium build run size \
-	test fmt fmt-check clippy wall imports unit wasm32 fuzz interleave sim-laws prove envoy page-test demo readme-picture mutants clean
+.PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium build crash-wasm run size \
+	test fmt fmt-check clippy wall laws imports unit wasm32 host-calls fuzz interleave sim-laws prove envoy page-test demo readme-picture \
+	bench-classify mutants clean

@@ -95,6 +95,13 @@ fn exports_are_those_of_a_proxy_wasm_reactor() {
     );
 }
 
+#[test]
+fn nothing_that_only_a_test_needs_is_shipped() {
+    let bytes = std::fs::read(path()).unwrap();
+    let crash = b"x-weir-test-crash";
+    assert!(!bytes.windows(crash.len()).any(|window| window == crash));
+}
+
 struct Plugin {
     imports: Vec<(String, String)>,
     exports: Vec<(String, ExternalKind)>,

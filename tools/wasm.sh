@@ -4,6 +4,8 @@
 #   tools/wasm.sh setup            settle on a toolchain and remember it
 #   tools/wasm.sh cargo build ...  cargo for wasm32-unknown-unknown, in the current folder
 #   tools/wasm.sh build OUT        release build, the plugin copied to OUT
+#   tools/wasm.sh crash OUT        for a test: a plugin that ends its VM at a request with the header
+#                                  x-weir-test-crash
 #
 # Two ways lead to the target. `rustup`: the toolchain on PATH has (or can fetch) its standard
 # library. `debian`: where rustup is missing or cannot reach its server, Debian's rustc-web builds
@@ -22,7 +24,8 @@ main() {
         setup) setup ;;
         cargo) use_toolchain; run_cargo "$@" ;;
         build) use_toolchain; build "$@" ;;
-        *) fail "unknown command '$command': expected setup, cargo or build" ;;
+        crash) use_toolchain; crash "$@" ;;
+        *) fail "unknown command '$command': expected setup, cargo, build or crash" ;;
     esac
 }
 
@@ -120,11 +123,21 @@ run_cargo() {
 }
 
 build() {
-    local out=$1
+    make_plugin release "$1" build --release
+}
+
+# Unoptimised, so that it and the release build leave each other's files alone.
+crash() {
+    make_plugin debug "$1" rustc --lib -- --cfg weir_test_crash -C strip=symbols
+}
+
+make_plugin() {
+    local folder=$1 out=$2
+    shift 2
     # A build that fails leaves no older one to be mistaken for it; one that succeeds appears whole.
-    run_cargo build --release || { rm -f "$out"; return 1; }
+    run_cargo "$@" || { rm -f "$out"; return 1; }
     mkdir -p "$(dirname "$out")"
-    cp "$target_dir/$target/release/weir.wasm" "$out.$$"
+    cp "$target_dir/$target/$folder/weir.wasm" "$out.$$"
     mv "$out.$$" "$out"
 }
 

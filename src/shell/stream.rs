@@ -179,6 +179,11 @@ impl HttpContext for Stream {
             .number(&["upstream", "request_attempt_count"])
             .unwrap_or(0);
         let headers = host.headers(Map::Request);
+        // `make crash-wasm` builds this for a test. It is never part of the plugin.
+        #[cfg(weir_test_crash)]
+        if headers.iter().any(|(name, _)| name == b"x-weir-test-crash") {
+            std::process::abort();
+        }
         let cluster = host.property(&["xds", "cluster_name"]).unwrap_or_default();
         let request = Request {
             cluster: &cluster,

@@ -11,7 +11,6 @@ const MONOTONIC: u32 = 1;
 #[link(wasm_import_module = "wasi_snapshot_preview1")]
 unsafe extern "C" {
     fn clock_time_get(clock: u32, precision: u64, time: *mut u64) -> u16;
-    #[cfg(target_family = "wasm")]
     fn random_get(buffer: *mut u8, length: usize) -> u16;
 }
 
@@ -33,16 +32,10 @@ fn read(clock: u32) -> u64 {
     if error == 0 { nanos } else { 0 }
 }
 
-/// What the crate `getrandom` calls on a target it does not know.
-#[cfg(target_family = "wasm")]
-#[unsafe(no_mangle)]
-unsafe extern "Rust" fn __getrandom_v03_custom(
-    buffer: *mut u8,
-    length: usize,
-) -> Result<(), getrandom::Error> {
-    // SAFETY: the caller of `__getrandom_v03_custom` vouches for `length` bytes at `buffer`.
-    match unsafe { random_get(buffer, length) } {
-        0 => Ok(()),
-        _ => Err(getrandom::Error::UNSUPPORTED),
-    }
+/// Random bytes; none if the host has none to give.
+pub(super) fn entropy<const N: usize>() -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    // SAFETY: the call writes no more than the `N` bytes of `bytes`.
+    let error = unsafe { random_get(bytes.as_mut_ptr(), N) };
+    (error == 0).then_some(bytes)
 }

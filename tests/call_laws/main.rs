@@ -9,6 +9,7 @@
 
 mod bounds;
 mod cap;
+mod cost;
 mod death;
 mod degraded;
 mod delay;

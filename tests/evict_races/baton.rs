@@ -20,7 +20,7 @@ pub struct Choice {
 
 #[derive(Default)]
 struct State {
-    data: BTreeMap<String, (Vec<u8>, u32)>,
+    data: Data,
     writes: u32,
     /// Workers that have more to do.
     able: Vec<usize>,
@@ -33,8 +33,11 @@ struct State {
     fuse: Option<(usize, usize)>,
 }
 
-/// What checks shared data after every write.
-pub type Check = fn(&BTreeMap<String, (Vec<u8>, u32)>);
+/// Shared data: values and the numbers of their writes.
+pub type Data = BTreeMap<String, (Vec<u8>, u32)>;
+
+/// What checks shared data after every write, with what lay there before.
+pub type Check = fn(&Data, &str, Option<&[u8]>);
 
 /// The baton, and the data that all workers share.
 pub struct Baton {
@@ -45,7 +48,7 @@ pub struct Baton {
 
 impl Baton {
     pub fn new(
-        data: BTreeMap<String, (Vec<u8>, u32)>,
+        data: Data,
         workers: usize,
         plan: Vec<usize>,
         fuse: Option<(usize, usize)>,
@@ -98,7 +101,7 @@ impl Baton {
         self.passed.notify_all();
     }
 
-    pub fn finish(self) -> (BTreeMap<String, (Vec<u8>, u32)>, Vec<Choice>) {
+    pub fn finish(self) -> (Data, Vec<Choice>) {
         let state = self.state.into_inner().unwrap_or_else(|e| e.into_inner());
         (state.data, state.choices)
     }
@@ -161,7 +164,15 @@ pub struct BatonHost<'a> {
 }
 
 impl Host for BatonHost<'_> {
+    fn wall_ms(&self) -> u64 {
+        0
+    }
+
     fn random(&self) -> u64 {
+        0
+    }
+
+    fn wall_ms(&self) -> u64 {
         0
     }
 
@@ -194,8 +205,12 @@ impl Host for BatonHost<'_> {
             }
             state.writes += 1;
             let written = (bytes.to_vec(), state.writes);
-            state.data.insert(key.to_owned(), written);
-            check(&state.data);
+            let before = state.data.insert(key.to_owned(), written);
+            check(
+                &state.data,
+                key,
+                before.as_ref().map(|(bytes, _)| bytes.as_slice()),
+            );
             Ok(())
         })
     }

@@ -14,16 +14,14 @@
 
 mod baton;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use baton::{Baton, BatonHost, Choice};
+use baton::{Baton, BatonHost, Choice, Data};
 use weir::core::gate::table::{Directory, Place};
 use weir::core::gate::{Arrival, Order, Pace, Record, Setting};
 use weir::core::time::Time;
 use weir::core::wait::{CallId, Gates, Settled};
-
-type Data = BTreeMap<String, (Vec<u8>, u32)>;
 
 /// Keys that would all like to lie at the same place.
 const fn key(number: u128) -> u128 {
@@ -52,6 +50,8 @@ struct Scope {
     workers: Vec<(Vec<u128>, Vec<u128>)>,
     /// Gates that there may be, the workers' own included.
     max_keys: u16,
+    /// The first worker's clock is a little behind: to it no gate is idle.
+    is_first_behind: bool,
     /// How often the baton may leave a worker that could go on.
     switches: usize,
     /// A worker that dies, and after how many host calls of its own.
@@ -89,8 +89,14 @@ fn visit(gates: &mut Gates, host: &BatonHost<'_>, now: Time, identity: u128, max
     1
 }
 
-/// L1 and one gate a key, after every write.
-fn check(data: &Data) {
+/// L1, one gate a key, and that no gate goes with anything in it, after every write.
+fn check(data: &Data, written: &str, before: Option<&[u8]>) {
+    let before = before.and_then(|bytes| Record::decode(bytes).ok());
+    if let Some(before) = before.filter(|record| !record.entries.is_empty()) {
+        let now = Record::decode(&data[written].0).ok();
+        let stays = now.is_some_and(|now| now.identity == before.identity);
+        assert!(stays, "a gate went with a call in it: {before:?}");
+    }
     let mut seen = BTreeSet::new();
     for record in records(data) {
         assert!(seen.insert(record.identity), "two gates of one key");
@@ -123,7 +129,11 @@ fn run(scope: &Scope, plan: Vec<usize>) -> Vec<Choice> {
                 visit(&mut gates, &host, NOW, own(worker), u16::MAX);
                 baton.ready(worker);
                 for identity in comes {
-                    let done = visit(&mut gates, &host, NOW, *identity, scope.max_keys);
+                    let now = match scope.is_first_behind && worker == 0 {
+                        true => NOW.before(Duration::from_secs(5)),
+                        false => NOW,
+                    };
+                    let done = visit(&mut gates, &host, now, *identity, scope.max_keys);
                     assert!(done == 1 || baton.is_dead(worker), "a call went uncounted");
                 }
                 baton.retire(worker);
@@ -211,6 +221,7 @@ fn scope(workers: &[(&[u128], &[u128])], max_keys: u16, switches: usize) -> Scop
     Scope {
         workers: workers.collect(),
         max_keys: max_keys + own,
+        is_first_behind: false,
         switches,
         fuse: None,
     }
@@ -232,6 +243,10 @@ fn prove(name: &str, scope: &Scope) {
 fn two_workers_meet_at_a_new_key() {
     let new = scope(&[(&[], &[1]), (&[], &[1])], 9, switches(3));
     prove("a new key", &new);
+    // One sees no room but beside the idle gate, then there is none but in its place.
+    let mut places = scope(&[(&[1], &[2]), (&[], &[2])], 2, switches(3));
+    places.is_first_behind = true;
+    prove("a new key that may lie at two places", &places);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use weir::core::gate::{Record, Standing};
 use weir::core::time::Time;
 
 use crate::scope::Scope;
+use crate::worker::Worker;
 use crate::world::World;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +65,7 @@ pub fn check_commit(
     started: Option<u64>,
 ) -> Result<(), Broken> {
     let record = &world.record;
-    check_cap(scope, world, at, before)?;
+    check_cap(world, at, before)?;
     for entry in &record.entries {
         if entry.granted > entry.standing.waiting() {
             return Err(Law::HandOver.broken(&format!(
@@ -100,20 +101,21 @@ pub fn check_commit(
 /// Only a grant that was left lying for [`STALE`] may be taken away, and never from who just spoke.
 pub fn check_revoked(
     world: &World,
-    speaker: usize,
+    speaker: Option<usize>,
     before: &Record,
     now: Time,
 ) -> Result<(), Broken> {
     for (at, worker) in world.workers.iter().enumerate() {
         let was_stalled = before
-            .entry(worker.owner.slot)
-            .is_some_and(|entry| entry.stalled);
+            .entries
+            .iter()
+            .any(|entry| worker.names.contains(&entry.owner) && entry.stalled);
         let is_stalled = world.entry(at).is_some_and(|entry| entry.stalled);
         let is_stale = worker
             .grants
             .first()
             .is_some_and(|granted| *granted + STALE <= now);
-        if is_stalled && (at == speaker || !was_stalled && !is_stale) {
+        if is_stalled && (Some(at) == speaker || !was_stalled && !is_stale) {
             return Err(Law::Order.broken(&format!(
                 "{} lost grants made at {:?} at {now:?}",
                 name(at),
@@ -124,17 +126,23 @@ pub fn check_revoked(
     Ok(())
 }
 
-fn check_cap(scope: &Scope, world: &World, at: usize, before: &Record) -> Result<(), Broken> {
-    let slot = world.workers[at].owner.slot;
-    let was = before.entry(slot).map_or(0, |entry| entry.standing.running);
-    let says = world.workers[at].member.line().standing().running;
-    if says > was && !scope.thief {
+fn check_cap(world: &World, at: usize, before: &Record) -> Result<(), Broken> {
+    let worker = &world.workers[at];
+    let own = before.entries.iter();
+    let own = own.filter(|entry| worker.names.contains(&entry.owner));
+    let was = own.map(|entry| entry.standing.running).sum();
+    let says = worker.member.line().standing().running;
+    if says > was && worker.is_settled() && !world.is_lost(at) {
         return Err(Law::Cap.broken(&format!("{} runs {says}, the record knew {was}", name(at))));
     }
     // A worker that is adopted again brings what it runs, over the cap if need be.
-    let brought = before.in_flight() + u64::from(says.saturating_sub(was));
+    check_limit(world, before, u64::from(says.saturating_sub(was)))
+}
+
+/// Nothing may be granted above the limit.
+pub fn check_limit(world: &World, before: &Record, brought: u64) -> Result<(), Broken> {
     let (limit, after) = (world.record.setting.limit(), world.record.in_flight());
-    if after > limit && after > brought {
+    if after > limit && after > before.in_flight() + brought {
         return Err(Law::Cap.broken(&format!("{after} in flight under a limit of {limit}")));
     }
     Ok(())
@@ -147,11 +155,19 @@ pub fn check_state(scope: &Scope, world: &World) -> Result<(), Broken> {
         .iter()
         .map(|worker| u64::from(worker.running()))
         .sum();
-    if !scope.thief && running > scope.highest_limit() {
+    if world.workers.iter().all(Worker::is_settled)
+        && world.reaps == scope.reaps
+        && running > scope.highest_limit()
+    {
         return Err(Law::Cap.broken(&format!("{running} calls run")));
     }
     for (at, worker) in world.workers.iter().enumerate() {
-        if worker.task.is_some() {
+        let entries = world.record.entries.iter();
+        let known = entries.filter(|entry| worker.names.contains(&entry.owner));
+        if known.count() > 1 {
+            return Err(Law::Cap.broken(&format!("{} is counted twice", name(at))));
+        }
+        if worker.task.is_some() || worker.is_dead {
             continue;
         }
         let (line, calls) = (
@@ -166,7 +182,7 @@ pub fn check_state(scope: &Scope, world: &World) -> Result<(), Broken> {
         let told = world
             .entry(at)
             .map_or(Standing::NONE, |entry| entry.standing);
-        if !worker.is_fenced && !worker.member.is_unreported() && told != line {
+        if !world.is_lost(at) && !worker.member.is_unreported() && told != line {
             return Err(Law::NoCharge.broken(&format!(
                 "{} stands {line:?}, the record has {told:?}",
                 name(at)
@@ -187,11 +203,7 @@ fn check_quiet(world: &World) -> Result<(), Broken> {
         .iter()
         .map(|entry| u64::from(entry.standing.running))
         .sum();
-    let waiting: u32 = world
-        .workers
-        .iter()
-        .map(crate::worker::Worker::waiting)
-        .sum();
+    let waiting: u32 = world.workers.iter().map(Worker::waiting).sum();
     if waiting > 0 && running < record.setting.limit() {
         return Err(Law::LostWakeUp.broken(&format!(
             "{waiting} wait while {running} of {} run, and nothing is on its way",
@@ -201,7 +213,7 @@ fn check_quiet(world: &World) -> Result<(), Broken> {
     if world
         .workers
         .iter()
-        .any(|worker| worker.member.is_unreported())
+        .any(|worker| !worker.is_dead && worker.member.is_unreported())
     {
         return Err(Law::LostWakeUp.broken("a report is left to a tick without a conflict"));
     }

@@ -14,6 +14,7 @@
 
 mod fingerprint;
 mod laws;
+mod owners;
 mod scope;
 mod search;
 mod worker;
@@ -195,20 +196,61 @@ fn queues_fill_and_some_would_rather_not_wait() {
     );
 }
 
+/// Scopes in which workers are given up.
+fn given_up(grain: Grain, orders: &[&str], refused: usize, reaps: u8, deaths: u8) -> Vec<Scope> {
+    varied(scopes(grain, orders, refused), |scope| {
+        scope.reaps = reaps;
+        scope.deaths = deaths;
+    })
+}
+
 #[test]
-fn a_worker_loses_its_slot() {
-    let thief = |scope: &mut Scope| scope.thief = true;
-    let orders = ["ABAB", "ABBA", "AABB", "BABA", "BAAB", "BBAA"];
+fn a_worker_is_given_up_and_lives() {
+    let small = ["AAB", "ABA", "ABB"];
     prove(
-        "fenced 2x2",
-        &varied(scopes(Grain::HostCall, &orders, 0), thief),
+        "given up 2+1, whole exchanges, first refused once",
+        &given_up(Grain::Exchange, &small[..1], 1, 1, 0),
+    );
+    prove("given up 2+1", &given_up(Grain::HostCall, &small, 0, 1, 0));
+    if is_proof() {
+        let orders = ["ABAB", "ABBA", "AABB"];
+        prove(
+            "given up 2x2, whole exchanges",
+            &given_up(Grain::Exchange, &orders, 0, 1, 0),
+        );
+        prove(
+            "given up 2+1, first refused once",
+            &given_up(Grain::Exchange, &small, 1, 1, 0),
+        );
+        prove(
+            "given up and died 2+1",
+            &given_up(Grain::HostCall, &small, 0, 1, 1),
+        );
+    }
+}
+
+#[test]
+fn a_worker_dies() {
+    let orders = ["ABAB", "ABBA", "AABB"];
+    prove(
+        "died 2x2, whole exchanges, first refused once",
+        &given_up(Grain::Exchange, &orders, 1, 0, 1),
+    );
+    prove("died 2x2", &given_up(Grain::HostCall, &orders, 0, 0, 1));
+}
+
+#[test]
+fn another_worker_takes_the_slot_and_the_queue() {
+    let late = |scope: &mut Scope| {
+        scope.late = true;
+        scope.cuts = 1;
+    };
+    prove(
+        "given up and taken over 2x2, whole exchanges",
+        &varied(given_up(Grain::Exchange, &["AABB"], 0, 1, 0), late),
     );
     prove(
-        "fenced 2x2, whole exchanges, first refused once",
-        &varied(scopes(Grain::Exchange, &orders, 1), thief),
-    );
-    prove(
-        "fenced 2x3, whole exchanges",
-        &varied(scopes(Grain::Exchange, &["ABABAB"], 0), thief),
+        "died and taken over 2x2",
+        &varied(given_up(Grain::HostCall, &["AABB"], 0, 0, 1), late),
     );
 }

@@ -34,8 +34,14 @@ pub struct Scope {
     pub duplicates: u8,
     /// How often time jumps by what makes a grant stale.
     pub jumps: u8,
-    /// Another worker takes the first one's slot.
-    pub thief: bool,
+    /// How many living workers are given up for dead.
+    pub reaps: u8,
+    /// How many workers die.
+    pub deaths: u8,
+    /// How many clearings of the gate are cut off: who made them died, and another begins anew.
+    pub cuts: u8,
+    /// The last worker comes up late: it takes the first slot that is free at its first call.
+    pub late: bool,
     /// Give up beyond this many steps from the start.
     pub depth: usize,
 }
@@ -59,7 +65,10 @@ impl Scope {
             lossy: false,
             duplicates: 0,
             jumps: 0,
-            thief: false,
+            reaps: 0,
+            deaths: 0,
+            cuts: 0,
+            late: false,
             depth: usize::MAX,
         }
     }
@@ -74,6 +83,12 @@ impl Scope {
 
     pub fn is_no_wait(&self, _worker: usize, call: usize) -> bool {
         self.no_wait && call % 2 == 1
+    }
+
+    /// Whether it may take a tick: for a wake-up that was lost on its way, or never sent because its
+    /// sender died, and for gates that have yet to hear of a worker's new name.
+    pub fn has_ticks(&self) -> bool {
+        self.lossy || self.reaps > 0 || self.deaths > 0 || self.cuts > 0
     }
 
     /// The highest limit that may ever be in force.

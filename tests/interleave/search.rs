@@ -225,8 +225,17 @@ fn picture(world: &World) -> String {
             if entry.stalled { " stalled" } else { "" }
         );
     }
+    for (number, seat) in world.seats.iter().enumerate() {
+        text += &format!(
+            " | seat {number} gen {} {:?} wakes {} for {}",
+            seat.slot.generation,
+            seat.slot.state,
+            seat.wakes,
+            name(seat.reader)
+        );
+    }
     for (at, worker) in world.workers.iter().enumerate() {
-        text += &format!(" || {} {:?} wakes {}", name(at), worker.calls, worker.wakes);
+        text += &format!(" || {} {:?}", name(at), worker.calls);
         if let Some(task) = &worker.task {
             text += &format!(" {:?} next {}", task.errand, stage(task));
         }

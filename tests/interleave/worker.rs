@@ -40,8 +40,6 @@ pub enum Errand {
     Claim,
     Hold(usize),
     Configure,
-    /// Takes back what was said under a worker slot that was lost.
-    Farewell,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -56,10 +54,10 @@ pub struct Task {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Worker {
-    pub owner: Owner,
+    /// All names it ever had, the present one last; none before its first call if it is late.
+    pub names: Vec<Owner>,
     pub member: Member,
     pub calls: Vec<Phase>,
-    pub wakes: u8,
     pub task: Option<Task>,
     /// Its waiters as the record knows them, one bit per call.
     pub known: u32,
@@ -67,8 +65,8 @@ pub struct Worker {
     pub grants: Vec<Time>,
     /// It came under the new configuration.
     pub is_configured: bool,
-    /// Another worker has its slot and it has not noticed.
-    pub is_fenced: bool,
+    /// Nothing is heard of it any more.
+    pub is_dead: bool,
 }
 
 impl Worker {
@@ -136,13 +134,19 @@ impl Worker {
         true
     }
 
-    pub fn move_to(&mut self, slot: u16) {
-        self.owner = Owner {
-            slot,
-            generation: 1,
-        };
-        self.is_fenced = false;
-        self.member.forget_reports();
+    pub fn owner(&self) -> Option<Owner> {
+        self.names.last().copied()
+    }
+
+    /// It never lost a name.
+    pub fn is_settled(&self) -> bool {
+        self.names.len() <= 1
+    }
+
+    pub fn die(&mut self) {
+        self.is_dead = true;
+        self.task = None;
+        self.calls.fill(Phase::Gone);
     }
 }
 

@@ -9,24 +9,15 @@ use std::hash::Hash;
 
 use weir::core::gate::exchange::{Exchange, ExchangeError, Want};
 use weir::core::gate::grant::STALE;
-use weir::core::gate::{
-    Arrival, Change, Entry, Event, Order, Outcome, Owner, Pace, Record, Setting, Standing, apply,
-};
+use weir::core::gate::{Arrival, Change, Entry, Order, Outcome, Pace, Record, Setting};
 use weir::core::time::Time;
 use weir::core::wait::{CallId, Kind, Member, Settled};
 
 use crate::fingerprint::Fingerprint;
 use crate::laws::{self, Broken, Law};
+use crate::owners::{Seat, Sweep};
 use crate::scope::{Grain, Scope};
 use crate::worker::{Errand, Phase, Task, Worker, id, oldest};
-
-/// A worker that took the first worker's slot, with a call that runs already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Thief {
-    Absent,
-    Present,
-    Left,
-}
 
 /// One step of one worker, or of the world around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,18 +36,27 @@ pub enum Step {
     Tick,
     Notice,
     Jump,
-    Steal,
-    Return,
+    Die,
+    /// The worker's slot is taken from it, whether it lives or not.
+    Reap,
+    /// What the given-up had is taken out of the gate.
+    Sweep,
+    /// Whoever did so dies over it.
+    Cut,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct World {
     pub record: Record,
     pub workers: Vec<Worker>,
+    pub seats: Vec<Seat>,
+    pub sweep: Option<Sweep>,
     pub now: Time,
-    pub thief: Thief,
     pub duplicates: u8,
     pub jumps: u8,
+    pub reaps: u8,
+    pub deaths: u8,
+    pub cuts: u8,
 }
 
 /// The number every read is told; who may write is tracked by failing doomed writes at once.
@@ -65,29 +65,33 @@ const CAS: u32 = 7;
 impl World {
     pub fn new(scope: &Scope) -> World {
         let workers = (0..scope.workers())
-            .map(|slot| Worker {
-                owner: Owner {
-                    slot: u16::try_from(slot).expect("few workers"),
-                    generation: 1,
-                },
+            .map(|at| Worker {
+                names: Vec::new(),
                 member: Member::default(),
-                calls: vec![Phase::New; scope.keys[slot].len()],
-                wakes: 0,
+                calls: vec![Phase::New; scope.keys[at].len()],
                 task: None,
                 known: 0,
                 grants: Vec::new(),
                 is_configured: false,
-                is_fenced: false,
+                is_dead: false,
             })
             .collect();
-        World {
+        let mut world = World {
             record: Record::new(1, 1, scope.setting, Time(0)),
             workers,
+            seats: Vec::new(),
+            sweep: None,
             now: Time(0),
-            thief: Thief::Absent,
             duplicates: scope.duplicates,
             jumps: scope.jumps,
+            reaps: scope.reaps,
+            deaths: scope.deaths,
+            cuts: scope.cuts,
+        };
+        for at in 0..scope.workers() - usize::from(scope.late) {
+            world.take_seat(at);
         }
+        world
     }
 
     /// Everything that may happen next.
@@ -96,18 +100,16 @@ impl World {
         if self.jumps > 0 {
             steps.push((0, Step::Jump));
         }
-        if scope.thief && self.thief == Thief::Absent {
-            steps.push((0, Step::Steal));
-        }
-        if self.thief == Thief::Present {
-            steps.push((0, Step::Return));
-        }
+        self.death_steps(steps);
         for (at, worker) in self.workers.iter().enumerate() {
+            if worker.is_dead {
+                continue;
+            }
             if worker.task.is_some() {
                 steps.push((at, Step::Proceed));
                 continue;
             }
-            if worker.wakes > 0 {
+            if self.is_woken(at) {
                 steps.push((at, Step::Hear));
                 if self.duplicates > 0 {
                     steps.push((at, Step::HearTwice));
@@ -116,10 +118,10 @@ impl World {
                     steps.push((at, Step::Lose));
                 }
             }
-            if scope.lossy && self.has_work_for_tick(worker) {
+            if scope.has_ticks() && self.has_work_for_tick(at) {
                 steps.push((at, Step::Tick));
             }
-            if worker.is_fenced {
+            if self.is_lost(at) {
                 steps.push((at, Step::Notice));
             }
             if scope.configure.is_some() && !worker.is_configured {
@@ -159,9 +161,9 @@ impl World {
     }
 
     /// A tick with nothing to say and nothing to fetch changes nothing, so it is no step.
-    fn has_work_for_tick(&self, worker: &Worker) -> bool {
-        let entry = self.record.entry(worker.owner.slot);
-        worker.member.is_unreported()
+    fn has_work_for_tick(&self, at: usize) -> bool {
+        let entry = self.entry(at);
+        self.workers[at].member.is_unreported()
             || entry.is_some_and(|entry| entry.granted > 0 || entry.stalled)
     }
 
@@ -175,9 +177,9 @@ impl World {
                 self.now = self.now + STALE;
                 return Ok(());
             }
-            Step::Steal | Step::Return => return self.steal(scope, step == Step::Steal),
+            Step::Die | Step::Reap | Step::Sweep | Step::Cut => return self.death(scope, at, step),
             Step::Lose => {
-                worker.wakes -= 1;
+                self.seat_of(at).wakes -= 1;
                 return Ok(());
             }
             Step::HearTwice => {
@@ -185,14 +187,19 @@ impl World {
                 return self.begin(scope, at, Errand::Claim, None);
             }
             Step::Hear => {
-                worker.wakes -= 1;
+                self.seat_of(at).wakes -= 1;
                 return self.begin(scope, at, Errand::Claim, None);
             }
             Step::Tick if worker.member.is_unreported() => {
                 return self.begin(scope, at, Errand::Report, Some(Errand::Claim));
             }
             Step::Tick => return self.begin(scope, at, Errand::Claim, None),
-            Step::Notice => return self.begin(scope, at, Errand::Farewell, None),
+            Step::Notice => {
+                self.renew(at);
+                if !self.workers[at].member.is_unreported() {
+                    return laws::check_state(scope, self);
+                }
+            }
             Step::Configure => {
                 worker.is_configured = true;
                 return self.begin(scope, at, Errand::Configure, None);
@@ -215,6 +222,13 @@ impl World {
         errand: Errand,
         next: Option<Errand>,
     ) -> Result<(), Broken> {
+        if self.workers[at].names.is_empty() {
+            self.take_seat(at);
+        } else if self.is_lost(at) {
+            // It has not shown for long that it lives, so it looks before it speaks. Only what it
+            // was in the middle of goes on under the name that it has lost.
+            self.renew(at);
+        }
         self.prepare(scope, at, errand, next);
         if self.workers[at].task.is_none() {
             return laws::check_state(scope, self);
@@ -249,13 +263,12 @@ impl World {
             Some(setting) if worker.is_configured => (setting, 1),
             _ => (scope.setting, 0),
         };
-        let (member, owner) = (&worker.member, worker.owner);
+        let (member, owner) = (&worker.member, worker.owner()?);
         Some(match errand {
             Errand::Report => member.report(owner),
             Errand::Claim => return member.claim(owner),
             Errand::Hold(_) => member.hold(owner),
             Errand::Configure => member.configure(owner, setting, 0),
-            Errand::Farewell => Exchange::new(owner, Standing::NONE, Event::Report),
             Errand::Arrive(call) => member.arrive(
                 owner,
                 Arrival {
@@ -332,7 +345,6 @@ impl World {
         };
         let worker = &mut self.workers[at];
         worker.known = match (task.errand, change.outcome) {
-            (Errand::Farewell, _) => 0,
             (Errand::Arrive(call), Outcome::Wait { .. }) => worker.waiters() | 1 << call,
             (Errand::Claim, Outcome::Claimed) => {
                 worker.waiters() & !(1 << oldest(worker, &scope.keys[at]))
@@ -346,13 +358,13 @@ impl World {
             }
             _ => None,
         };
-        laws::check_revoked(self, at, before, task.read_at)?;
+        laws::check_revoked(self, Some(at), before, task.read_at)?;
         self.date_grants(task.read_at, task.errand == Errand::Claim);
         laws::check_commit(scope, self, at, before, started)
     }
 
     /// Notes when grants were made. The oldest is claimed first; one that is given back is the newest.
-    fn date_grants(&mut self, now: Time, is_claim: bool) {
+    pub fn date_grants(&mut self, now: Time, is_claim: bool) {
         for at in 0..self.workers.len() {
             let granted = self.entry(at).map_or(0, |entry| entry.granted as usize);
             let grants = &mut self.workers[at].grants;
@@ -364,7 +376,7 @@ impl World {
     }
 
     /// Writes that are bound to fail, because the record changed since their read, fail now.
-    fn fail_doomed(&mut self, scope: &Scope, writer: Option<usize>) {
+    pub fn fail_doomed(&mut self, scope: &Scope, writer: Option<usize>) {
         for at in 0..self.workers.len() {
             let Some(mut task) = self.workers[at].task.take() else {
                 continue;
@@ -381,24 +393,22 @@ impl World {
             }
             self.workers[at].task = Some(task);
         }
+        if writer.is_some()
+            && let Some(sweep) = &mut self.sweep
+        {
+            sweep.fail_doomed();
+        }
     }
 
-    fn wake(&mut self, slot: u16) {
-        let heard = |worker: &&mut Worker| worker.owner.slot == slot && !worker.is_fenced;
-        if let Some(worker) = self.workers.iter_mut().find(heard) {
-            worker.wakes += 1;
+    pub fn wake(&mut self, slot: u16) {
+        if let Some(seat) = self.seats.get_mut(usize::from(slot)) {
+            seat.wakes += 1;
         }
     }
 
     fn finish(&mut self, scope: &Scope, at: usize) -> Result<(), Broken> {
-        let spare = u16::try_from(self.workers.len()).expect("few workers");
         let worker = &mut self.workers[at];
         let task = worker.task.take().expect("a task in progress");
-        if task.errand == Errand::Farewell {
-            worker.move_to(spare);
-            self.prepare(scope, at, Errand::Report, Some(Errand::Claim));
-            return Ok(());
-        }
         let arriving = match task.errand {
             Errand::Arrive(call) => Some(id(call)),
             _ => None,
@@ -425,12 +435,8 @@ impl World {
             (Errand::Claim, Settled::NoGrant) => {}
             (Errand::Report | Errand::Configure, Settled::Reported) => {}
             (errand, Settled::Failed(ExchangeError::Fenced)) => {
-                worker.move_to(spare);
-                let again = match errand {
-                    Errand::Report => Errand::Claim,
-                    other => other,
-                };
-                self.prepare(scope, at, Errand::Report, Some(again));
+                self.renew(at);
+                self.prepare(scope, at, errand, next);
                 return Ok(());
             }
             (errand, settled) => {
@@ -443,33 +449,6 @@ impl World {
         Ok(())
     }
 
-    /// Another worker takes the first worker's slot, or is done with it.
-    fn steal(&mut self, scope: &Scope, comes: bool) -> Result<(), Broken> {
-        let owner = Owner {
-            slot: 0,
-            generation: 2,
-        };
-        let standing = Standing {
-            running: u32::from(comes),
-            ..Standing::NONE
-        };
-        let change = apply(&mut self.record, owner, standing, Event::Report, self.now);
-        self.thief = if comes { Thief::Present } else { Thief::Left };
-        self.workers[0].is_fenced |= comes;
-        if self.workers[0].is_fenced {
-            self.workers[0].known = 0;
-        }
-        self.date_grants(self.now, false);
-        self.fail_doomed(scope, None);
-        for slot in change
-            .map_err(|fenced| Law::Store.broken(&fenced.to_string()))?
-            .wake
-        {
-            self.wake(slot);
-        }
-        laws::check_state(scope, self)
-    }
-
     /// A number that tells this world from others, good enough that two never share one.
     pub fn fingerprint(&self) -> u128 {
         let mut hasher = Fingerprint::new();
@@ -477,33 +456,38 @@ impl World {
         self.record.newest_connection.hash(&mut hasher);
         self.record.entries.hash(&mut hasher);
         self.workers.hash(&mut hasher);
-        (self.now, self.thief, self.duplicates, self.jumps).hash(&mut hasher);
+        (&self.seats, &self.sweep, self.now).hash(&mut hasher);
+        (self.duplicates, self.jumps).hash(&mut hasher);
+        (self.reaps, self.deaths, self.cuts).hash(&mut hasher);
         hasher.number()
     }
 
     /// Nothing is on its way and nobody has anything left to say.
     pub fn is_quiet(&self, scope: &Scope) -> bool {
-        self.workers.iter().all(|worker| {
-            let may_tick = scope.lossy && self.has_work_for_tick(worker);
-            worker.task.is_none() && worker.wakes == 0 && !worker.is_fenced && !may_tick
-        })
+        let rests = |at: usize| {
+            let worker = &self.workers[at];
+            let may_tick = scope.has_ticks() && self.has_work_for_tick(at);
+            let is_idle = worker.task.is_none() && !self.is_woken(at) && !self.is_lost(at);
+            worker.is_dead || is_idle && !may_tick
+        };
+        !self.is_haunted() && (0..self.workers.len()).all(rests)
     }
 
     pub fn is_over(&self) -> bool {
         let mut calls = self.workers.iter().flat_map(|worker| &worker.calls);
-        self.thief != Thief::Present && calls.all(|phase| *phase == Phase::Gone)
+        calls.all(|phase| *phase == Phase::Gone)
     }
 
+    /// What the record has of a worker, under whichever of its names.
     pub fn entry(&self, at: usize) -> Option<&Entry> {
-        let owner = self.workers[at].owner;
-        self.record
-            .entry(owner.slot)
-            .filter(|entry| entry.owner == owner)
+        let names = &self.workers[at].names;
+        let mut entries = self.record.entries.iter();
+        entries.find(|entry| names.contains(&entry.owner))
     }
 }
 
 /// What an exchange that is past its write decided.
-fn change_of(exchange: &Exchange) -> Option<Change> {
+pub fn change_of(exchange: &Exchange) -> Option<Change> {
     let mut exchange = exchange.clone();
     loop {
         match exchange.want() {

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use weir::core::answer::Edit;
 use weir::core::call::{Headers, StreamId};
-use weir::core::config::Config;
 use weir::core::time::Time;
+
+use super::vm::Plugin;
 
 /// A request.
 #[derive(Clone, Default)]
@@ -21,7 +22,7 @@ pub(crate) struct Ask {
     /// A connection that was opened earlier; else a new one.
     pub(crate) connection: Option<u64>,
     /// A configuration that is draining; else the worker's.
-    pub(crate) config: Option<Rc<Config>>,
+    pub(crate) config: Option<Rc<Plugin>>,
 }
 
 impl Ask {
@@ -137,7 +138,7 @@ pub(crate) struct Call {
     pub(crate) worker: usize,
     pub(crate) cluster: &'static str,
     pub(crate) connection: u64,
-    pub(crate) config: Rc<Config>,
+    pub(crate) config: Rc<Plugin>,
     /// As the provider gets them.
     pub(crate) headers: Headers,
     pub(crate) request_complete: bool,

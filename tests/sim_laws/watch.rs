@@ -20,8 +20,8 @@ use crate::sim::world::{Seen, What, World};
 const AT_ONCE: Duration = Duration::from_millis(2);
 /// The same if wake-ups are lost: the bound after which a tick looks for them, and some ticks.
 const BY_TICKS: Duration = Duration::from_millis(1000);
-/// The same if VMs die: their slots are free within 3 s.
-const AFTER_DEATH: Duration = Duration::from_millis(3500);
+/// The same if VMs die, since the last death: their slots are free within 3 s.
+const AFTER_DEATH: Duration = Duration::from_millis(3100);
 /// A lower cap may meet starts that were granted before: a router retries at its leisure.
 const UNDER_WAY: Duration = Duration::from_millis(30);
 /// Arrivals closer together than this have no order.
@@ -57,6 +57,8 @@ pub(crate) struct Watch {
     idle: BTreeMap<Gate, (Time, u64)>,
     /// First starts.
     starts: BTreeMap<Gate, u64>,
+    /// When a VM last died, and how many had by then.
+    died: (Time, u64),
     /// Whether anybody ever had to wait.
     pub(crate) waited: u64,
     pub(crate) most_waiting: usize,
@@ -74,6 +76,7 @@ impl Watch {
             waiting: BTreeMap::new(),
             idle: BTreeMap::new(),
             starts: BTreeMap::new(),
+            died: (Time(0), 0),
             waited: 0,
             most_waiting: 0,
             steps: 0,
@@ -92,6 +95,7 @@ impl Watch {
             self.note(world, seen, &mut starts);
         }
         world.seen = Some(Vec::new());
+        self.note_deaths(world);
         for (gate, number) in starts {
             *self.starts.entry(gate).or_default() += 1;
             self.check_cap(world, gate);
@@ -101,6 +105,23 @@ impl Watch {
         self.steps += 1;
         if self.steps.is_multiple_of(64) {
             self.check_bounds(world);
+        }
+    }
+
+    /// Calls whose VM died hang: they wait no more.
+    fn note_deaths(&mut self, world: &World<Weir>) {
+        let deaths = world.peer.envoys.iter().map(|envoy| envoy.deaths).sum();
+        if deaths == self.died.1 {
+            return;
+        }
+        self.died = (world.now, deaths);
+        let hangs = |slot: &Slot| {
+            let seat = world.peer.seats[*slot as usize].as_ref();
+            seat.is_some_and(|seat| seat.stage == Stage::Orphaned)
+        };
+        let hanging: Vec<_> = self.calls.keys().copied().filter(hangs).collect();
+        for slot in hanging {
+            self.leave_line(slot);
         }
     }
 
@@ -163,7 +184,11 @@ impl Watch {
                     let late = Duration::from_millis(20 + self.most_waiting as u64 / 4);
                     assert!(waited <= max_wait + late, "call {number} waited {waited:?}");
                     self.leave_line(slot);
-                    starts.push((known.gate, number));
+                    let envoy = &world.peer.envoys[known.vm.envoy];
+                    let is_counted = envoy.memory.is_reader(known.vm.vm);
+                    if is_counted {
+                        starts.push((known.gate, number));
+                    }
                 }
             }
             What::Refusal { min } => {
@@ -269,7 +294,7 @@ impl Watch {
             if waits && taken < self.cap {
                 let progress = self.starts.get(gate).copied().unwrap_or(0);
                 let (since, then) = *self.idle.entry(*gate).or_insert((world.now, progress));
-                let idle = world.now.since(since);
+                let idle = world.now.since(since.max(self.died.0));
                 if idle > bound {
                     // Where many come and go some slot is always under way to its waiter.
                     assert!(

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::envoy::{crash_wasm, weir_wasm};
 use super::parts::{API, any_port, cluster, merge, stats_tags, wasm};
 
 /// The whole upload of a test fits.
@@ -18,6 +19,8 @@ pub(crate) struct Bootstrap {
     pub(crate) dynamic: bool,
     /// A whole bootstrap in YAML, in place of what the other fields describe.
     yaml: Option<String>,
+    /// The plugin's file, if it is not the one that is shipped.
+    plugin: Option<String>,
     gate: Option<String>,
     attempt: Option<String>,
     clusters: Vec<Value>,
@@ -48,6 +51,7 @@ impl Bootstrap {
             concurrency: 1,
             dynamic: false,
             yaml: None,
+            plugin: None,
             gate: None,
             attempt: None,
             clusters: vec![cluster("provider", provider)],
@@ -140,9 +144,22 @@ impl Bootstrap {
         self
     }
 
+    /// A request with the header `x-weir-test-crash` ends the VM that gets it.
+    pub(crate) fn crashing(self) -> Self {
+        Self {
+            plugin: Some(crash_wasm()),
+            ..self
+        }
+    }
+
+    fn wasm(&self, config: &str, holds_headers: bool) -> Value {
+        let file = self.plugin.clone().unwrap_or_else(weir_wasm);
+        wasm(&file, config, holds_headers)
+    }
+
     /// The gate once more, as by mistake.
     pub(crate) fn gate_twice(self) -> Self {
-        let again = wasm(self.gate.as_deref().unwrap_or_default(), false);
+        let again = self.wasm(self.gate.as_deref().unwrap_or_default(), false);
         self.after_gate(again)
     }
 
@@ -260,7 +277,7 @@ impl Bootstrap {
 
     fn manager(&self) -> Value {
         let mut filters = self.before_gate.clone();
-        filters.extend(self.gate.as_ref().map(|config| wasm(config, false)));
+        filters.extend(self.gate.as_ref().map(|config| self.wasm(config, false)));
         filters.extend(self.after_gate.clone());
         if self.buffer {
             filters.push(
@@ -288,7 +305,7 @@ impl Bootstrap {
             json!({"@type": format!("{API}.extensions.filters.http.router.v3.Router")});
         if let Some(config) = &self.attempt {
             router["upstream_http_filters"] = json!([
-                wasm(config, self.stop_iteration),
+                self.wasm(config, self.stop_iteration),
                 {"name": "envoy.filters.http.upstream_codec", "typed_config": {
                     "@type": format!("{API}.extensions.filters.http.upstream_codec.v3.UpstreamCodec")}},
             ]);

@@ -175,6 +175,15 @@ pub(crate) fn weir_wasm() -> String {
     file("WEIR_WASM", "dist/weir.wasm", "make build")
 }
 
+/// The plugin, with a way to end its VM.
+pub(crate) fn crash_wasm() -> String {
+    file(
+        "WEIR_CRASH_WASM",
+        "target/weir-crash.wasm",
+        "make crash-wasm",
+    )
+}
+
 fn spawn(config: &Bootstrap, dir: &Path, more: &[&str]) -> Child {
     let binary = file("ENVOY", ".tools/envoy/1.40.0/envoy", "make setup");
     let log = std::fs::File::create(dir.join("envoy.log")).expect("a writable folder");

@@ -40,7 +40,7 @@ pub(super) fn cluster(name: &str, at: SocketAddr) -> Value {
 }
 
 /// One half. Name, VM and configuration are the same in both, so that both share one VM.
-pub(super) fn wasm(config: &str, holds_headers: bool) -> Value {
+pub(super) fn wasm(file: &str, config: &str, holds_headers: bool) -> Value {
     json!({"name": "weir", "typed_config": {
         "@type": format!("{API}.extensions.filters.http.wasm.v3.Wasm"),
         "config": {
@@ -51,7 +51,7 @@ pub(super) fn wasm(config: &str, holds_headers: bool) -> Value {
             "vm_config": {
                 "vm_id": "weir",
                 "runtime": "envoy.wasm.runtime.v8",
-                "code": {"local": {"filename": super::envoy::weir_wasm()}}},
+                "code": {"local": {"filename": file}}},
             "configuration": {
                 "@type": "type.googleapis.com/google.protobuf.StringValue", "value": config}}}})
 }

@@ -130,10 +130,7 @@ impl Worker {
         let facts = request.facts();
         let (index, policy) = config.policy_for(&facts)?;
         let id = policy_id(policy.name());
-        let policy_name = match self.policies.get(&id) {
-            Some(name) => Rc::clone(name),
-            None => policy.name().into(),
-        };
+        let policy_name = self.policies.of(id);
         self.stats.count(&policy_name, Count::Calls);
         let identity = self.identity(host, policy, &facts);
         let place = identity.and_then(|identity| {

@@ -205,7 +205,7 @@ impl Worker {
             self.clock.flushed = Some(now);
             let trouble = self.gates.take_trouble();
             self.stats.flush(host, &trouble);
-            gauges::refresh(host, now, &self.policies);
+            gauges::refresh(host, now, self.policies.own());
             self.show_degraded(host, now);
         }
     }

@@ -30,7 +30,6 @@ pub mod start;
 mod state;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 
 use state::Call;
 pub use state::Undo;
@@ -42,8 +41,8 @@ use crate::core::fnv::fnv64;
 use crate::core::gate::order::{Class, arrival};
 use crate::core::gate::ramp::{Growth, Ramp};
 use crate::core::gate::{Pace, Setting};
-use crate::core::report::LogBudget;
 use crate::core::report::stats::Stats;
+use crate::core::report::{LogBudget, Names};
 use crate::core::secret::Secret;
 use crate::core::time::Time;
 use crate::core::wait::{CallId, Gates};
@@ -99,8 +98,8 @@ pub struct Worker {
     /// Which call a stream belongs to, for both halves.
     streams: BTreeMap<StreamId, CallId>,
     due: BTreeSet<(Time, CallId)>,
-    /// Policies seen, by the hash their gates' records carry.
-    policies: BTreeMap<u64, Rc<str>>,
+    /// Policies seen.
+    policies: Names,
     /// Configurations seen, by hash.
     configs: BTreeSet<u64>,
     stats: Stats,
@@ -128,7 +127,7 @@ impl Worker {
             calls: BTreeMap::new(),
             streams: BTreeMap::new(),
             due: BTreeSet::new(),
-            policies: BTreeMap::new(),
+            policies: Names::default(),
             configs: BTreeSet::new(),
             stats: Stats::default(),
             log: LogBudget::default(),
@@ -150,7 +149,7 @@ impl Worker {
     pub fn configure(&mut self, host: &impl Host, now: Time, config: &Config) {
         for policy in config.policies() {
             let name = policy.name();
-            if self.policies.insert(policy_id(name), name.into()).is_none() {
+            if let Some(name) = self.policies.learn(policy_id(name), name) {
                 Stats::define(host, name);
             }
         }

@@ -169,8 +169,7 @@ impl Case<'_> {
 
     fn by_own_phrase(&self) -> Option<Decision> {
         self.profiles.iter().find_map(|profile| {
-            let mut own = profile.own_phrases.iter();
-            let (phrase, meaning) = own.find(|(phrase, _)| self.words.find(phrase).is_some())?;
+            let (phrase, meaning) = self.words.find_any(profile.own_phrases)?;
             let is_usable = self.is_certain() || meaning.class == Class::QuotaExhausted;
             is_usable.then(|| Decision {
                 profile: Some(profile),

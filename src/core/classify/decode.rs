@@ -99,3 +99,67 @@ fn inflate_any(body: &[u8]) -> Vec<u8> {
     };
     inflate(deflated, MAX_BYTES)
 }
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    fn decoded(encoding: &str, body: &[u8]) -> Vec<u8> {
+        let headers = [(b"content-encoding".to_vec(), encoding.into())];
+        let answer = Answer {
+            headers: &headers,
+            body,
+            ..Answer::of_status(429)
+        };
+        document(&answer).into_owned()
+    }
+
+    /// `{"error":{"code":"limit_burst_rate"}}`, stored.
+    const STORED: &[u8] = b"\x01\x26\x00\xd9\xff{\"error\":{\"code\":\"limit_burst_rate\"}}";
+
+    #[test]
+    fn packed_and_plain_bodies() {
+        let plain = STORED.get(5..).unwrap();
+        let file = [b"\x1f\x8b\x08\x08\0\0\0\0\0\x03name\0".as_slice(), STORED].concat();
+        let zlib = [b"\x78\x9c".as_slice(), STORED].concat();
+        assert_eq!(decoded("gzip", &file), plain);
+        assert_eq!(decoded("identity", &file), plain);
+        assert_eq!(decoded("deflate", &zlib), plain);
+        assert_eq!(decoded("deflate", STORED), plain);
+        assert_eq!(decoded("gzip", plain), plain);
+        assert_eq!(decoded("br", plain), plain);
+        assert_eq!(decoded("br", b"\x8b\x03\x80\xff\xfe"), b"");
+        assert_eq!(decoded("", b"\xef\xbb\xbf{}"), b"{}");
+        for end in 2..file.len() {
+            assert!(plain.starts_with(&decoded("gzip", file.get(..end).unwrap())));
+        }
+    }
+
+    #[test]
+    fn what_is_packed_a_thousandfold_is_bounded() {
+        // 32 KiB of one byte in fixed codes: a literal, then copies of it.
+        let mut bits = vec![true, true, false];
+        let code = |bits: &mut Vec<bool>, code: u32, length: u32| {
+            bits.extend((0..length).rev().map(|place| code >> place & 1 == 1));
+        };
+        code(&mut bits, 0x30 + u32::from(b'a'), 8);
+        for _ in 0..127 {
+            code(&mut bits, 0b1100_0101, 8);
+            code(&mut bits, 0, 5);
+        }
+        let bytes: Vec<u8> = bits
+            .chunks(8)
+            .map(|byte| {
+                (0u8..)
+                    .zip(byte)
+                    .map(|(place, bit)| u8::from(*bit) << place)
+                    .sum()
+            })
+            .collect();
+        assert_eq!(inflate(&bytes, MAX_BYTES), vec![b'a'; MAX_BYTES]);
+        assert_eq!(inflate(&bytes, 5), b"aaaaa");
+    }
+}

@@ -48,18 +48,10 @@ pub(super) fn by_shape(facts: &Facts) -> Option<&'static str> {
     if has(Shape::ERROR_CODE) && has(Shape::ERROR_MSG) {
         return Some("baidu-qianfan");
     }
-    let says = |text: &str| {
-        facts
-            .messages
-            .iter()
-            .any(|message| message.text.contains(text))
-    };
     let code = |test: &dyn Fn(&str) -> bool| facts.codes.iter().any(|code| test(&code.text));
     if code(&|code| code.starts_with("Throttling") && !code.starts_with("ThrottlingE"))
         || (has(Shape::REQUEST_ID) && has(Shape::CHAT_ID))
-        || says("aliyun.com")
-        || says("alibabacloud.com")
-        || says("llocated quota exceeded")
+        || (code(&|code| code == "insufficient_quota") && says_alibaba(facts))
     {
         return Some("dashscope");
     }
@@ -99,6 +91,13 @@ pub(super) fn by_shape(facts: &Facts) -> Option<&'static str> {
         return Some("dify");
     }
     None
+}
+
+/// Whether a message leads to Alibaba's help, or speaks in its words.
+fn says_alibaba(facts: &Facts) -> bool {
+    let marks = ["aliyun.com", "alibabacloud.com", "llocated quota exceeded"];
+    let mut messages = facts.messages.iter();
+    messages.any(|message| marks.iter().any(|mark| message.text.contains(mark)))
 }
 
 /// The name shown for a profile that was found by a shape which needs no table of its own.

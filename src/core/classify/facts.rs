@@ -127,6 +127,9 @@ impl Facts {
 
     /// A code at a place, if there is room.
     pub(super) fn code(&mut self, place: &'static str, text: &str, is_at_root: bool) {
+        if text.len() > 2 * MAX_CODE_BYTES {
+            return;
+        }
         // `ns#Shape`, `Shape:http://...`
         let text = text.rsplit('#').next().unwrap_or_default();
         let text = text.split(':').next().unwrap_or_default().trim();
@@ -166,6 +169,9 @@ impl Facts {
             return;
         }
         self.text_bytes += text.len();
+        if self.look_into(text) {
+            return;
+        }
         let messages = self.messages.iter();
         let at = messages
             .take_while(|message| message.text.as_str() < text)
@@ -175,25 +181,24 @@ impl Facts {
             is_at_root,
         };
         self.messages.insert(at, message);
-        self.look_into(text);
     }
 
-    /// JSON in a message: the whole of it, or behind a gateway's own words.
-    fn look_into(&mut self, text: &str) {
+    /// JSON in a message, behind a gateway's own words or alone. Says whether it is alone.
+    fn look_into(&mut self, text: &str) -> bool {
         let Some((before, json)) = text.find('{').and_then(|at| text.split_at_checked(at)) else {
-            return;
+            return false;
         };
         let is_wrapped = ["xception", "rror code", "rovider", "pstream"]
             .iter()
             .any(|word| before.contains(word));
-        let is_alone = before
-            .trim_matches(|c: char| c == '[' || c.is_whitespace())
-            .is_empty();
-        if (is_alone || is_wrapped) && self.nested < MAX_NESTED {
-            self.nested += 1;
-            let is_python = !json.contains("{\"");
-            walk(json.as_bytes(), START, is_python, self);
+        let is_alone = before.bytes().all(|b| b == b'[' || b.is_ascii_whitespace());
+        if !(is_alone || is_wrapped) || self.nested >= MAX_NESTED {
+            return false;
         }
+        self.nested += 1;
+        let is_python = !json.contains("{\"");
+        walk(json.as_bytes(), START, is_python, self);
+        is_alone
     }
 
     fn hint(&mut self, unit: Unit, value: Value<'_>) {

@@ -146,3 +146,47 @@ fn number(bytes: &[u8], at: usize) -> Option<usize> {
     let four = bytes.get(at..at.checked_add(4)?)?;
     usize::try_from(u32::from_be_bytes(four.try_into().ok()?)).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    #[test]
+    fn an_event_ends_at_its_blank_line() {
+        let stream = b"\n: hello\r\n\r\ndata: 1\ndata:2\n\nda";
+        let (first, rest) = next_event(stream).unwrap();
+        assert_eq!(first, b"\n: hello\r\n\r\n");
+        let (second, rest) = next_event(rest).unwrap();
+        assert_eq!(read_event(second).data, b"1\n2\n");
+        assert_eq!(next_event(rest), None);
+        assert_eq!(events(stream).count(), 3);
+    }
+
+    #[test]
+    fn a_status_in_a_comment() {
+        let event = read_event(b"id:1\nevent:error\n:HTTP_STATUS/429\ndata:{}\n\n");
+        assert_eq!(event.name, b"error");
+        assert_eq!(event.status, Some(429));
+    }
+
+    #[test]
+    fn frames_are_read_as_far_as_they_go() {
+        let mut frame = vec![0, 0, 0, 60, 0, 0, 0, 36, 1, 2, 3, 4];
+        frame.push(15);
+        frame.extend(b":exception-type");
+        frame.extend([7, 0, 17]);
+        frame.extend(b"throttlingExcepti");
+        frame.extend(b"{\"a\":1}!");
+        frame.extend([9; 4]);
+        assert!(is_binary_stream(&frame));
+        let found = exceptions(&frame).next().unwrap();
+        assert_eq!(found.name, b"throttlingExcepti");
+        assert_eq!(found.payload, b"{\"a\":1}!");
+        for end in 0..frame.len() {
+            let _ = exceptions(frame.get(..end).unwrap()).count();
+        }
+    }
+}

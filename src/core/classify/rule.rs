@@ -271,3 +271,130 @@ impl Visit for PathLook<'_> {
         self.is_there |= is_end && value.text() == self.wanted;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+    use crate::core::classify::classify;
+
+    fn pair(left: &str, right: &str) -> Option<(String, String)> {
+        Some((left.to_owned(), right.to_owned()))
+    }
+
+    fn verdict(status: u16, conditions: Conditions, body: &str) -> Verdict {
+        let headers = [
+            (b"x-why".to_vec(), b"Full".to_vec()),
+            (b"x-wait".to_vec(), b"7".to_vec()),
+        ];
+        let rules = [Rule::new(conditions, Class::Concurrency, Some("X-Wait".into())).unwrap()];
+        classify(&Answer {
+            headers: &headers,
+            body: body.as_bytes(),
+            rules: &rules,
+            ..Answer::of_status(status)
+        })
+    }
+
+    #[test]
+    fn every_condition_must_hold() {
+        let all = Conditions {
+            status: Some(418),
+            header: pair("x-why", "full"),
+            json: pair("errors[1].code", "7"),
+            phrase: Some("TEAPOT".into()),
+        };
+        let body = r#"{"errors":[{"code":1},{"code":7,"message":"a teapot"}]}"#;
+        let found = verdict(418, all.clone(), body);
+        assert_eq!(
+            (found.class, found.wait_ms),
+            (Class::Concurrency, Some(7000))
+        );
+        assert_eq!(found.evidence.to_string(), "rule=0");
+        for (status, conditions, body) in [
+            (419, all.clone(), body),
+            (
+                418,
+                Conditions {
+                    header: pair("x-why", "empty"),
+                    ..all.clone()
+                },
+                body,
+            ),
+            (
+                418,
+                Conditions {
+                    json: pair("errors[0].code", "7"),
+                    ..all.clone()
+                },
+                body,
+            ),
+            (
+                418,
+                Conditions {
+                    phrase: Some("kettle".into()),
+                    ..all.clone()
+                },
+                body,
+            ),
+            (418, all, ""),
+        ] {
+            assert!(!verdict(status, conditions, body).refusal);
+        }
+    }
+
+    #[test]
+    fn a_rule_without_status_is_not_for_successes() {
+        let words = Conditions {
+            phrase: Some("x".into()),
+            ..Conditions::default()
+        };
+        assert!(!verdict(200, words.clone(), "x").refusal);
+        assert!(verdict(404, words, "x").refusal);
+    }
+
+    #[test]
+    fn a_rule_comes_before_what_is_known() {
+        let rule = Conditions {
+            json: pair("$.error.code", "limit_burst_rate"),
+            ..Conditions::default()
+        };
+        let body = r#"{"error":{"code":"limit_burst_rate"}}"#;
+        assert_eq!(verdict(429, rule, body).class, Class::Concurrency);
+    }
+
+    #[test]
+    fn wrong_rules_cannot_be() {
+        let of = |conditions| Rule::new(conditions, Class::Rate, None);
+        let json = |path: &str| Conditions {
+            json: pair(path, "1"),
+            ..Conditions::default()
+        };
+        assert_eq!(of(Conditions::default()), Err(RuleError::NoCondition));
+        for path in ["", ".", "a.", "a..b", "[x]", "a[-1]", "a[1", "a.[1]"] {
+            assert_eq!(of(json(path)), Err(RuleError::Path), "{path}");
+        }
+        assert_eq!(of(json("a.b.c.d.e.f.g.h.i")), Err(RuleError::Depth));
+        for status in [0, 199, 600] {
+            let status = Some(status);
+            let conditions = Conditions {
+                status,
+                ..Conditions::default()
+            };
+            assert_eq!(of(conditions), Err(RuleError::Status));
+        }
+        let header = Conditions {
+            header: pair("a b", "1"),
+            ..Conditions::default()
+        };
+        assert_eq!(of(header), Err(RuleError::HeaderName));
+        let long = Conditions {
+            phrase: Some("x".repeat(257)),
+            ..Conditions::default()
+        };
+        assert_eq!(of(long), Err(RuleError::Text));
+        assert!(of(json("[0].error.code")).is_ok());
+    }
+}

@@ -243,3 +243,76 @@ fn hex4(raw: &[u8]) -> (u32, &[u8]) {
     let digits = std::str::from_utf8(digits).unwrap_or_default();
     (u32::from_str_radix(digits, 16).unwrap_or(0), rest)
 }
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    /// Everything that stands one level deep.
+    #[derive(Default)]
+    struct All(Vec<String>);
+
+    impl Visit for All {
+        fn enter(&mut self, parent: Place, _: Key<'_>, _: bool) -> Place {
+            if parent == 1 { 2 } else { SKIP }
+        }
+
+        fn value(&mut self, _: Place, key: Key<'_>, value: Value<'_>) {
+            let key = match key {
+                Key::Field(name) => String::from_utf8_lossy(name).into_owned(),
+                Key::Item(position) => position.to_string(),
+            };
+            self.0.push(format!("{key}={}", value.text()));
+        }
+    }
+
+    fn seen(json: &[u8], is_python: bool) -> Vec<String> {
+        let mut all = All::default();
+        walk(json, 1, is_python, &mut all);
+        all.0
+    }
+
+    #[test]
+    fn good_and_bad_json() {
+        for (json, values) in [
+            (
+                r#"{"a":1,"b":"x\"y","c":{"d":2},"e":null}"#,
+                vec!["a=1", "b=x\"y", "e=null"],
+            ),
+            (r#"{"a":"\u4f60\ud83d\ude00\n"}"#, vec!["a=你😀 "]),
+            (r#"{"a":1,,"b":2"#, vec!["a=1", "b=2"]),
+            (r#"{"a":1 , ,"b" : "cut"#, vec!["a=1", "b=cut"]),
+            (r#"[7,[8],"x"]"#, vec!["0=7", "2=x"]),
+            (r#"{"a":[[[]]],"b":3}}}]"#, vec!["b=3"]),
+            (r#"{"a":"\"#, vec!["a="]),
+            ("", vec![]),
+        ] {
+            assert_eq!(seen(json.as_bytes(), false), values, "{json}");
+        }
+        assert_eq!(seen(b"{'a': 'x', \"b\": None}", true), ["a=x", "b=None"]);
+    }
+
+    #[test]
+    fn a_backslash_in_a_chinese_character_is_none() {
+        assert_eq!(
+            seen(b"{\"a\":\"\xb2\x5c\",\"b\":1}", false).last().unwrap(),
+            "b=1"
+        );
+        assert_eq!(
+            seen("{\"a\":\"你\\\"\",\"b\":1}".as_bytes(), false)
+                .last()
+                .unwrap(),
+            "b=1"
+        );
+    }
+
+    #[test]
+    fn nesting_without_end_is_passed_over() {
+        let deep = [b"{\"a\":".repeat(5000), b"1".to_vec()].concat();
+        assert!(seen(&deep, false).is_empty());
+        assert!(seen(&[b'['; 9999], false).is_empty());
+    }
+}

@@ -5,13 +5,16 @@
 #[derive(Debug, Default)]
 pub(super) struct Words(Vec<u8>);
 
-/// More than any provider has to say.
-const MAX_BYTES: usize = 8 * 1024;
+/// How much of one message is taken: what it says, it says at its beginning.
+const MAX_MESSAGE_BYTES: usize = 768;
+/// How much is taken of all together.
+const MAX_BYTES: usize = 2 * 1024;
 
 impl Words {
     /// Adds a text; what goes over the bound is dropped.
     pub(super) fn add(&mut self, text: &str) {
         let bytes = text.as_bytes();
+        let bytes = bytes.get(..MAX_MESSAGE_BYTES).unwrap_or(bytes);
         self.space();
         for (at, byte) in bytes.iter().copied().enumerate() {
             if self.0.len() >= MAX_BYTES {
@@ -47,6 +50,9 @@ impl Words {
 
     /// Adds a text without what stands in quotes: a client's own words may be quoted there.
     pub(super) fn add_unquoted(&mut self, text: &str) {
+        let mut cut = (0..=MAX_MESSAGE_BYTES.min(text.len())).rev();
+        let cut = cut.find(|at| text.is_char_boundary(*at));
+        let text = text.get(..cut.unwrap_or(0)).unwrap_or_default();
         let mut open = None;
         let mut from = 0;
         for (at, character) in text.char_indices() {
@@ -55,7 +61,9 @@ impl Words {
                     open = None;
                     from = at + character.len_utf8();
                 }
-                None if matches!(character, '"' | '`') || is_opening(text, at, character) => {
+                None if matches!(character, '"' | '`')
+                    || (character == '\'' && is_opening(text, at)) =>
+                {
                     self.add(text.get(from..at).unwrap_or_default());
                     open = Some(character);
                     from = text.len();
@@ -94,11 +102,25 @@ impl Words {
 
     /// Where a phrase begins, on the beginning of a word.
     pub(super) fn find(&self, phrase: &str) -> Option<usize> {
-        let phrase = phrase.as_bytes();
-        let first = phrase.first()?;
         starts(&self.0)
-            .find(|(_, rest)| rest.first() == Some(first) && rest.starts_with(phrase))
+            .find(|(_, rest)| begins(rest, phrase))
             .map(|(at, _)| at)
+    }
+
+    /// Which phrases of a table are there: of several the one that stands first in it.
+    pub(super) fn find_any<T: Copy>(
+        &self,
+        table: &'static [(&'static str, T)],
+    ) -> Option<(&'static str, T)> {
+        let mut left = table;
+        let mut found = None;
+        for (_, rest) in starts(&self.0) {
+            if let Some(place) = left.iter().position(|(phrase, _)| begins(rest, phrase)) {
+                found = left.get(place).copied();
+                left = left.get(..place).unwrap_or_default();
+            }
+        }
+        found
     }
 
     /// The whole number right after a phrase.
@@ -107,6 +129,15 @@ impl Words {
         let rest = self.0.get(at + phrase.len()..)?;
         let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
         std::str::from_utf8(rest.get(..digits)?).ok()?.parse().ok()
+    }
+}
+
+/// Whether words begin with a phrase.
+pub(super) fn begins(words: &[u8], phrase: &str) -> bool {
+    // Most differ in the first two bytes.
+    match (words, phrase.as_bytes()) {
+        ([a, b, rest @ ..], [c, d, phrase @ ..]) => a == c && b == d && rest.starts_with(phrase),
+        _ => false,
     }
 }
 
@@ -150,7 +181,7 @@ fn begins_word(bytes: &[u8], at: usize) -> bool {
 }
 
 /// Whether a single quote opens rather than stands in a word.
-fn is_opening(text: &str, at: usize, character: char) -> bool {
+fn is_opening(text: &str, at: usize) -> bool {
     let before = text.get(..at).and_then(|t| t.bytes().next_back());
-    character == '\'' && !before.is_some_and(|b| b.is_ascii_alphanumeric())
+    !before.is_some_and(|b| b.is_ascii_alphanumeric())
 }

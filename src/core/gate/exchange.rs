@@ -219,7 +219,7 @@ impl Exchange {
                 event,
             } => {
                 if let Some(formerly) = formerly {
-                    move_entry(&mut record, *formerly, *owner);
+                    move_entry(&mut record, *formerly, *owner, now);
                 }
                 apply(&mut record, *owner, *mine, *event, now)?
             }

@@ -65,8 +65,9 @@ pub fn reap(record: &mut Record, fences: &Fences, now: Time) -> Change {
     }
 }
 
-/// Puts what `from` has under the name of `to`, which is the same worker.
-pub fn move_entry(record: &mut Record, from: Owner, to: Owner) {
+/// Puts what `from` has under the name of `to`, which is the same worker. Grants that it has not
+/// taken are made anew: their wake-ups lie in a queue that it no longer reads.
+pub fn move_entry(record: &mut Record, from: Owner, to: Owner, now: Time) {
     if record.entry(from.slot).is_none_or(|had| had.owner != from) {
         return;
     }
@@ -76,6 +77,8 @@ pub fn move_entry(record: &mut Record, from: Owner, to: Owner) {
         .entry(to.slot)
         .is_none_or(|old| old.owner.generation < to.generation)
     {
+        let granted = std::mem::take(&mut entry.granted);
+        settle(record, granted, Tally::default(), now);
         entry.owner = to;
         record.put_entry(entry);
     }
@@ -175,19 +178,19 @@ mod tests {
     fn a_worker_that_moves_is_in_one_place() {
         let mut record = gate(3);
         report(&mut record, owner(0, 1), 2, &[4]);
-        move_entry(&mut record, owner(0, 1), owner(5, 1));
-        assert_eq!(parts(&record), [(5, 1, 2, 1, 1)]);
-        move_entry(&mut record, owner(5, 1), owner(5, 2));
-        assert_eq!(parts(&record), [(5, 2, 2, 1, 1)]);
-        move_entry(&mut record, owner(0, 1), owner(6, 1));
-        assert_eq!(parts(&record), [(5, 2, 2, 1, 1)], "it had moved already");
+        move_entry(&mut record, owner(0, 1), owner(5, 1), Time(0));
+        assert_eq!(parts(&record), [(5, 1, 2, 1, 0)]);
+        move_entry(&mut record, owner(5, 1), owner(5, 2), Time(0));
+        assert_eq!(parts(&record), [(5, 2, 2, 1, 0)]);
+        move_entry(&mut record, owner(0, 1), owner(6, 1), Time(0));
+        assert_eq!(parts(&record), [(5, 2, 2, 1, 0)], "it had moved already");
     }
 
     #[test]
     fn a_worker_that_moves_leaves_the_next_holder_of_its_slot_alone() {
         let mut record = gate(3);
         report(&mut record, owner(0, 2), 1, &[]);
-        move_entry(&mut record, owner(0, 1), owner(1, 1));
+        move_entry(&mut record, owner(0, 1), owner(1, 1), Time(0));
         assert_eq!(parts(&record), [(0, 2, 1, 0, 0)]);
     }
 
@@ -196,7 +199,7 @@ mod tests {
         let mut record = gate(0);
         report(&mut record, owner(0, 1), 2, &[]);
         report(&mut record, owner(1, 1), 7, &[]);
-        move_entry(&mut record, owner(0, 1), owner(1, 2));
+        move_entry(&mut record, owner(0, 1), owner(1, 2), Time(0));
         assert_eq!(parts(&record), [(1, 2, 2, 0, 0)]);
     }
 }

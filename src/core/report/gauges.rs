@@ -17,6 +17,10 @@ use crate::port::{Host, MetricKind, Stored};
 /// How old the gauges may get while somebody is there to set them.
 pub const EVERY: Duration = Duration::from_millis(50);
 
+/// How much older for each gate: to set them is to read every record, and that must stay a small part
+/// of what the process does, however many gates there are.
+const PER_GATE: Duration = Duration::from_millis(1);
+
 /// When the gauges were last set, by whichever VM.
 const TURN: &str = "weir.gauges";
 
@@ -32,11 +36,11 @@ struct Sums {
 /// Sets all gauges, unless another VM did so just now. `policies` names the policies by the hash
 /// their records carry.
 pub fn refresh(host: &impl Host, now: Time, policies: &BTreeMap<u64, Rc<str>>) {
-    if !take_turn(host, TURN, now, EVERY) {
+    let directory = directory(host);
+    if !take_turn(host, TURN, now, EVERY + PER_GATE * directory.len()) {
         return;
     }
     let mut sums: BTreeMap<u64, Sums> = policies.keys().map(|id| (*id, Sums::default())).collect();
-    let directory = directory(host);
     for record in directory.places().filter_map(|place| read(host, place)) {
         let Some(sum) = sums.get_mut(&record.policy) else {
             continue;

@@ -3,7 +3,9 @@
 pub mod gauges;
 mod log_budget;
 mod log_line;
+mod names;
 pub mod stats;
 
 pub use log_budget::LogBudget;
 pub use log_line::{Event, LogLine};
+pub use names::Names;

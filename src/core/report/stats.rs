@@ -222,11 +222,11 @@ impl Stats {
 
     /// Writes everything out.
     pub fn flush(&mut self, host: &impl Host, trouble: &Trouble) {
-        for (policy, counts) in &mut self.counts {
-            for (count, value) in std::mem::take(counts) {
+        for (policy, counts) in std::mem::take(&mut self.counts) {
+            for (count, value) in counts {
                 host.metric(
                     MetricKind::Counter,
-                    &policy_stat(policy, &count.name()),
+                    &policy_stat(&policy, &count.name()),
                     value,
                 );
             }

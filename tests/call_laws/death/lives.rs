@@ -50,7 +50,12 @@ fn l1_a_worker_that_was_given_up_speaks_under_its_new_name_at_once() {
     sim.seats[0].is_blocked = false;
     sim.answer(calls[0], Reply::ok());
     let owners: Vec<_> = sim.records()[0].entries.iter().map(|e| e.owner).collect();
-    assert_eq!(owners.len(), 2, "{owners:?}");
+    let names: Vec<_> = owners.iter().map(|o| (o.slot, o.generation)).collect();
+    assert_eq!(
+        names,
+        [(0, 2), (1, 1)],
+        "its first name was 0 of generation 1"
+    );
     assert_eq!(sim.sums().running, 3);
     sim.check();
 }

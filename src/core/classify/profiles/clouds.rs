@@ -56,7 +56,6 @@ pub(super) const PROFILES: &[Profile] = &[
     Profile {
         names: &["databricks"],
         hosts: &["databricks.com", "azuredatabricks.net"],
-        codes: &[("REQUEST_LIMIT_EXCEEDED", RATE)],
         ..PLAIN
     },
     Profile {

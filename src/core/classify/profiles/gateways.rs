@@ -22,11 +22,7 @@ pub(super) const PROFILES: &[Profile] = &[
     },
     Profile {
         names: &["litellm"],
-        codes: &[
-            ("budget_exceeded", QUOTA),
-            ("throttling_error", weak(RATE)),
-            ("RateLimitError", weak(RATE)),
-        ],
+        codes: &[("budget_exceeded", QUOTA), ("throttling_error", weak(RATE))],
         ..PLAIN
     },
     Profile {

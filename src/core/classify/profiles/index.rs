@@ -1,7 +1,7 @@
 //! All phrases, found in one pass.
 
 use super::sorted::{BUCKETS, PHRASES};
-use crate::core::classify::words::{Words, starts};
+use crate::core::classify::words::{Words, begins, starts};
 
 /// What a phrase speaks of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub(crate) fn spoken(words: &Words) -> Spoken {
         let to = BUCKETS.get(bucket + 1).copied().unwrap_or(from);
         let candidates = PHRASES.get(usize::from(from)..usize::from(to));
         for (kind, phrase) in candidates.unwrap_or_default() {
-            if rest.starts_with(phrase.as_bytes())
+            if begins(rest, phrase)
                 && let Some(slot @ None) = found.0.get_mut(*kind as usize)
             {
                 *slot = Some((at, *phrase));

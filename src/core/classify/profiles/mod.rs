@@ -140,3 +140,68 @@ pub(super) const PROFILES: &[&[Profile]] = &[
 pub(super) fn all() -> impl Iterator<Item = &'static Profile> {
     PROFILES.iter().copied().flatten()
 }
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    /// Every string of the tables.
+    fn strings() -> Vec<&'static str> {
+        let profiles = all().flat_map(|profile| {
+            let codes = [profile.codes, profile.own, profile.own_phrases];
+            let codes = codes.into_iter().flatten().map(|(text, _)| *text);
+            let names = profile.names.iter().chain(profile.hosts).copied();
+            codes.chain(names).collect::<Vec<_>>()
+        });
+        let phrases = common::PHRASES.iter().flat_map(|(_, phrases)| *phrases);
+        profiles.chain(phrases.copied()).collect()
+    }
+
+    #[test]
+    fn strings_are_short_and_nobodys_own() {
+        let cases = concat!(
+            include_str!("../../../../tests/data/responses.jsonl"),
+            include_str!("../../../../tests/data/responses_more.jsonl"),
+        );
+        let ids: Vec<&str> = cases
+            .lines()
+            .filter_map(|line| line.split('"').nth(3))
+            .collect();
+        assert!(ids.len() > 400 && ids.contains(&"ant-529"));
+        let strings = strings();
+        assert!(strings.len() > 400);
+        for text in strings {
+            assert!((1..=48).contains(&text.len()), "{text}");
+            assert!(!ids.contains(&text), "{text}");
+            for placeholder in ["req-0", "req_x", "chatcmpl-", "user_x", "org-x", "gen-x"] {
+                assert!(!text.contains(placeholder), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn phrases_are_written_as_words_are() {
+        let own = all().flat_map(|profile| profile.own_phrases.iter().map(|(phrase, _)| *phrase));
+        let common = common::PHRASES.iter().flat_map(|(_, phrases)| *phrases);
+        for phrase in own.chain(common.copied()) {
+            let mut words = crate::core::classify::words::Words::default();
+            words.add(phrase);
+            let words = std::str::from_utf8(words.bytes()).unwrap();
+            assert_eq!(words.trim(), phrase.trim_end());
+            assert!(phrase.len() > 1);
+        }
+    }
+
+    #[test]
+    fn no_code_is_listed_twice() {
+        let mut seen = std::collections::BTreeMap::new();
+        for (code, meaning) in all().flat_map(|profile| profile.codes) {
+            let plain = code.to_ascii_lowercase().replace(['_', '-', '.'], "");
+            let before = seen.insert(plain, *meaning);
+            assert!(before.is_none(), "{code}");
+        }
+    }
+}

@@ -22,7 +22,6 @@ pub(super) const PROFILES: &[Profile] = &[
             ("usage_limit_reached", QUOTA),
             ("usage_not_included", QUOTA),
             ("server_is_overloaded", BUSY),
-            ("server_overloaded", BUSY),
             ("service_unavailable_error", weak(BUSY)),
             ("rate_limit_exceeded", weak(RATE)),
             ("rate_limit_error", weak(RATE)),

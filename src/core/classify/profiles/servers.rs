@@ -28,7 +28,6 @@ pub(super) const PROFILES: &[Profile] = &[
     },
     Profile {
         names: &["vllm"],
-        codes: &[("ServiceUnavailableError", weak(BUSY))],
         ..PLAIN
     },
     Profile {

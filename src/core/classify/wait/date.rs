@@ -183,9 +183,78 @@ fn days_of(year: i64, month: u64, day: u64) -> Option<i64> {
 
 /// The year of a day since 1970.
 fn year_of(days: i64) -> i64 {
-    let guess = 1970 + days / 366;
+    let guess = 1969 + days * 400 / 146_097;
     let next = |year: i64| days_of(year + 1, 1, 1).is_some_and(|first| first <= days);
-    (guess..guess + 12)
+    (guess..guess + 3)
         .find(|year| !next(*year))
         .unwrap_or(guess)
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    /// Seconds from the clock's time, 2026-09-21 14:13:20 UTC.
+    fn ahead(text: &str, zone_hours: i8) -> Option<i64> {
+        let clock = Clock {
+            now_ms: 1_790_000_000_000,
+            zone_hours,
+        };
+        let at = i64::try_from(whole(text, clock)?).ok()?;
+        Some((at - 1_790_000_000_000) / 1000)
+    }
+
+    #[test]
+    fn dates_in_every_form() {
+        for (text, zone, seconds) in [
+            ("2026-09-21T14:14:20Z", 8, 60),
+            ("2026-09-21 14:14:20", 0, 60),
+            ("2026-09-21 22:14:20", 8, 60),
+            ("2026-09-21 22:14:20 +0800 CST", 0, 60),
+            ("2026-09-21 22:14:20+08:00", 0, 60),
+            ("2026-09-21 06:14:20 UTC-8", 0, 60),
+            ("2026/09/21 14:14:20 UTC", 8, 60),
+            ("2026-09-21 at 14:15 UTC", 8, 100),
+            ("2026-09-22", 0, 35_200),
+            ("09-21 14:14:20 UTC", 0, 60),
+            ("09-20 14:14:20 UTC", 0, -86_340),
+            ("01-01 00:00:00 UTC", 0, 8_761_600),
+            ("14:14 UTC", 8, 40),
+            ("10:00 UTC", 0, 71_200),
+        ] {
+            assert_eq!(ahead(text, zone), Some(seconds), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_date() {
+        for text in [
+            "",
+            "2026",
+            "2026-9-1",
+            "1-2-3",
+            "14:14",
+            "09-21 14:14:20",
+            "10000-01-01",
+        ] {
+            assert_eq!(ahead(text, 0), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn days_and_years_agree() {
+        for (year, month, day, days) in [
+            (1970, 1, 1, 0),
+            (1972, 2, 29, 789),
+            (2000, 3, 1, 11_017),
+            (2026, 9, 21, 20_717),
+            (9999, 12, 31, 2_932_896),
+        ] {
+            assert_eq!(days_of(year, month, day), Some(days));
+            assert_eq!(year_of(days), year);
+        }
+    }
 }

@@ -124,3 +124,105 @@ fn structured(value: &str, clock: Clock) -> Option<u64> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    const CLOCK: Clock = Clock {
+        now_ms: 1_790_000_000_000,
+        zone_hours: 0,
+    };
+
+    fn headers(list: &[(&str, &str)]) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let list = list.iter();
+        list.map(|(n, v)| ((*n).into(), (*v).into())).collect()
+    }
+
+    #[test]
+    fn exact_first_if_valid_and_the_longest_of_several() {
+        for (list, ms) in [
+            (
+                &[("retry-after", "1"), ("retry-after-ms", "640")][..],
+                Some(640),
+            ),
+            (
+                &[("retry-after", "1"), ("x-ms-retry-after-ms", "70")],
+                Some(70),
+            ),
+            (&[("retry-after-ms", "0"), ("retry-after", "4")], Some(4000)),
+            (
+                &[("retry-after-ms", "abc"), ("retry-after", "4")],
+                Some(4000),
+            ),
+            (&[("retry-after", "5"), ("retry-after", "30")], Some(30_000)),
+            (&[("retry-after", "5,30")], Some(30_000)),
+            (
+                &[("retry-after", "5, Mon, 21 Sep 2026 14:13:30 GMT, 2")],
+                Some(10_000),
+            ),
+            (&[("retry-after", "soon"), ("retry-after", "3")], Some(3000)),
+            (&[("x-retry-after", "5")], None),
+        ] {
+            let found = retry_after(&headers(list), CLOCK);
+            assert_eq!(found.map(|wait| wait.ms), ms, "{list:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_limit_that_is_used_up_counts() {
+        for (list, ms) in [
+            (&[("x-ratelimit-reset", "5")][..], None),
+            (
+                &[("x-ratelimit-reset", "5"), ("x-ratelimit-remaining", "1")],
+                None,
+            ),
+            (
+                &[("x-ratelimit-reset", "5"), ("x-ratelimit-remaining", "0")],
+                Some(5000),
+            ),
+            (
+                &[
+                    ("x-ratelimit-reset", "1790000045000"),
+                    ("x-ratelimit-remaining", "0"),
+                ],
+                Some(45_000),
+            ),
+            (
+                &[
+                    ("x-ratelimit-reset-tokens", "6m0s"),
+                    ("x-ratelimit-remaining-tokens", "0"),
+                    ("x-ratelimit-reset-requests", "9h"),
+                    ("x-ratelimit-remaining-requests", "7"),
+                ],
+                Some(360_000),
+            ),
+            (
+                &[
+                    ("anthropic-ratelimit-tokens-remaining", "0"),
+                    ("anthropic-ratelimit-tokens-reset", "2026-09-21T14:13:50Z"),
+                ],
+                Some(30_000),
+            ),
+            (
+                &[
+                    ("anthropic-ratelimit-unified-5h-status", "rejected"),
+                    ("anthropic-ratelimit-unified-5h-reset", "1790003600"),
+                ],
+                Some(3_600_000),
+            ),
+            (&[("ratelimit", "\"default\";r=0;t=9")], Some(9000)),
+            (
+                &[("ratelimit", "limit=10, remaining=0, reset=9")],
+                Some(9000),
+            ),
+            (&[("ratelimit", "limit=10, remaining=2, reset=9")], None),
+        ] {
+            let found = exhausted(&headers(list), CLOCK);
+            assert_eq!(found.map(|wait| wait.ms), ms, "{list:?}");
+        }
+    }
+}

@@ -110,3 +110,70 @@ fn is_followed(rest: &str) -> bool {
         .fold(near, |near, end| near.split(end).next().unwrap_or_default());
     CHINESE.iter().any(|word| near.contains(word))
 }
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    fn wait(message: &str) -> Option<u64> {
+        let clock = Clock {
+            now_ms: 1_790_000_000_000,
+            zone_hours: 8,
+        };
+        longest(message, clock)
+    }
+
+    #[test]
+    fn waits_in_words() {
+        for (message, ms) in [
+            ("Please try again in 6m0s.", 360_000),
+            ("Please try again in 1.2s. Visit https://x/1h", 1200),
+            ("Try again in 900ms", 900),
+            ("try again in 58 hours", 208_800_000),
+            ("Please retry after 86400 seconds.", 86_400_000),
+            (
+                "Please wait 8 hours 24 minutes before retrying.",
+                30_240_000,
+            ),
+            ("Your rate limit resets in ~5s.", 5000),
+            ("Quota will be replenished in 01:12:30.", 4_350_000),
+            ("Your quota will reset after 19h14m47s.", 69_287_000),
+            ("Expected available in 12 seconds.", 12_000),
+            ("Retry-After: 30", 30_000),
+            ("limit 5 per 60s, wait 29 seconds", 29_000),
+            ("Please retry in 5s or in 2m", 5000),
+            ("It will reset at 2026-09-21 22:14:20 +0800 CST.", 60_000),
+            ("Your limit will reset at 2026-09-21 22:14:20", 60_000),
+            ("您的限额将在 2026-09-21 22:14:20 重置。", 60_000),
+            ("请在20秒后重试", 20_000),
+            ("请等待 3 分钟", 180_000),
+            (
+                "You will regain access on 2026-09-22 at 00:00 UTC.",
+                35_200_000,
+            ),
+        ] {
+            assert_eq!(wait(message), Some(ms), "{message}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_no_waits() {
+        for message in [
+            "",
+            "Limit 30000, Used 73124, Requested 1877",
+            "Rate limit of 10 per 60s exceeded",
+            "5-hour window (0/0 used)",
+            "Your quota will reset after 0s.",
+            "retry after -3s",
+            "reset at 2026-09-20 10:00:00",
+            "created 2027-01-01T00:00:00Z",
+            "request id: 0217429413429503",
+            "try again in gpt4s",
+        ] {
+            assert_eq!(wait(message), None, "{message}");
+        }
+    }
+}
