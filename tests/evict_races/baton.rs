@@ -164,10 +164,6 @@ pub struct BatonHost<'a> {
 }
 
 impl Host for BatonHost<'_> {
-    fn wall_ms(&self) -> u64 {
-        0
-    }
-
     fn random(&self) -> u64 {
         0
     }
