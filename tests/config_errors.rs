@@ -179,8 +179,8 @@ const IN_POLICY: &[(&str, &str)] = &[
          dashscope, databricks, deepseek, dify, digitalocean, elevenlabs, envoy, fireworks, \
          gemini, generic, github-copilot, github-models, groq, huawei-maas, huggingface, ibm-watsonx, \
          iflytek-spark, kling, kong, litellm, llama-cpp, minimax, mistral, moonshot, nebius, \
-         neuralwatt, new-api, nginx, nvidia-nim, ollama, ollama-cloud, openai, openai-codex, \
-         openrouter, replicate, siliconflow, tencent, tgi, together, vertex, vllm, volcano-ark, \
+         neuralwatt, new-api, nginx, nvidia-nim, oci, ollama, ollama-cloud, openai, openai-codex, opengateway, \
+         openrouter, perplexity, replicate, siliconflow, snowflake, tencent, tgi, together, vertex, vllm, volcano-ark, \
          wandb-inference, whisperx, xai, zhipu",
     ),
     // key
@@ -486,10 +486,6 @@ const IN_POLICY: &[(&str, &str)] = &[
     (
         r#""ramp": {"mode": "learn"}"#,
         r#"ramp.mode: "learn" is not built yet; leave the ramp out or use {"mode":"off"}"#,
-    ),
-    (
-        r#""classify": {"map_200": true}"#,
-        r#"classify: {"map_200":true} is not built yet; leave the field out"#,
     ),
 ];
 

@@ -2,10 +2,15 @@
 
 #![no_main]
 
+use std::time::Duration;
+
 use libfuzzer_sys::fuzz_target;
 
 use weir::core::gate::owner::SLOTS;
-use weir::core::gate::{Event, Key, Owner, Record, Setting, Standing, apply};
+use weir::core::gate::ramp::{Growth, Ramp};
+use weir::core::gate::{
+    Arrival, Event, Key, Order, Owner, Pace, Record, Setting, Standing, Statement, Tally, apply,
+};
 use weir::core::time::Time;
 
 /// Events on one record.
@@ -19,7 +24,7 @@ fuzz_target!(|data: &[u8]| {
         rest.split_at(rest.len().min(usize::from(u16::from_be_bytes([high, low]))));
     let mut record = match Record::decode(stored) {
         Ok(record) if is_bounded(&record) => record,
-        _ => Record::new(1, 2, SMALL),
+        _ => Record::new(1, 2, SMALL, Time(0)),
     };
     let mut script = Script(script);
     for _ in 0..EVENTS {
@@ -52,33 +57,43 @@ const SMALL: Setting = Setting {
     hash: 3,
     cap: 2,
     max_waiting: 2,
+    pace: Pace::UNBOUND,
 };
+
+/// A million a second, in billionths.
+const MOST_PER_SECOND: u64 = 1_000_000_000_000_000;
 
 /// Bytes read as events.
 struct Script<'a>(&'a [u8]);
 
 impl Script<'_> {
-    fn event(&mut self) -> Option<(Owner, Standing, Event, Time)> {
+    fn event(&mut self) -> Option<(Owner, Statement, Event, Time)> {
         let owner = Owner {
             slot: u16::from(self.byte()?) % SLOTS,
             generation: self.small()?,
         };
-        let mine = self.standing()?;
+        let mine = Statement {
+            standing: self.standing()?,
+            tally: self.tally()?,
+        };
         let now = Time(self.wide()?);
         let event = match self.byte()? % 5 {
             0 => Event::Report,
-            1 => Event::Arrive {
-                key: Key(self.wide()?),
+            1 => Event::Arrive(Arrival {
+                arrived: self.wide()?,
+                order: self.order()?,
                 no_wait: self.byte()? % 2 == 1,
+                until: Time(self.wide()?),
                 setting: self.setting()?,
                 connection: self.wide()?,
-            },
+            }),
             2 => Event::Claim {
                 then: self.standing()?,
             },
             3 => Event::Hold,
             _ => Event::Configure {
                 setting: self.setting()?,
+                seen: self.wide()?,
             },
         };
         Some((owner, mine, event, now))
@@ -90,7 +105,10 @@ impl Script<'_> {
             fresh: self.waiters()?,
             ready: self.waiters()?,
             held: self.small()?,
-            head: Key(self.wide()?),
+            head: Key {
+                rank: self.wide()?,
+                arrived: self.wide()?,
+            },
         })
     }
 
@@ -99,6 +117,52 @@ impl Script<'_> {
             hash: u64::from(self.small()?),
             cap: self.small()?,
             max_waiting: self.small()?,
+            pace: self.pace()?,
+        })
+    }
+
+    fn tally(&mut self) -> Option<Tally> {
+        Some(Tally {
+            unstarted: self.waiters()?,
+            unplanned: self.waiters()?,
+            held_for: match self.byte()? {
+                0 => None,
+                _ => Some(Duration::from_nanos(self.wide()?)),
+            },
+        })
+    }
+
+    fn order(&mut self) -> Option<Order> {
+        Some(match self.byte()? % 3 {
+            0 => Order::Arrival,
+            1 => Order::Class {
+                behind: self.wide()?,
+            },
+            _ => Order::Fair {
+                tenant: self.wide()?,
+                weight: self.small()?.max(1),
+            },
+        })
+    }
+
+    /// Any pace that a configuration can ask for.
+    fn pace(&mut self) -> Option<Pace> {
+        let kind = self.byte()?;
+        let ramp = Ramp {
+            initial: self.wide()?.clamp(1, MOST_PER_SECOND),
+            every: self.wide()?.clamp(100_000_000, 3_600_000_000_000),
+            growth: match kind % 2 {
+                0 => Growth::MilliPercent(self.small()?.clamp(1000, 1_000_000)),
+                _ => Growth::Step(self.wide()?.clamp(1, MOST_PER_SECOND)),
+            },
+        };
+        Some(Pace {
+            rate: match kind % 4 {
+                0 | 1 => Pace::NO_RATE,
+                _ => self.wide()?.clamp(1, MOST_PER_SECOND),
+            },
+            burst: self.small()?.clamp(1, 100_000),
+            ramp: (kind % 8 > 3).then_some(ramp),
         })
     }
 
