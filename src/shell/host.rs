@@ -46,6 +46,10 @@ impl Host for Envoy {
         }
     }
 
+    fn wall_ms(&self) -> u64 {
+        wasi::wall_ms()
+    }
+
     fn entropy(&self) -> Result<[u8; 16], HostError> {
         wasi::entropy().ok_or(HostError::Refused)
     }

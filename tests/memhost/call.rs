@@ -15,6 +15,7 @@ use super::vm::Plugin;
 pub(crate) struct Ask {
     pub(crate) worker: usize,
     pub(crate) cluster: &'static str,
+    pub(crate) host: &'static str,
     pub(crate) headers: Vec<(&'static str, String)>,
     /// The client has not sent the whole request yet.
     pub(crate) uploading: bool,
@@ -29,6 +30,7 @@ impl Ask {
         Ask {
             worker,
             cluster: "ark",
+            host: "llm",
             ..Ask::default()
         }
     }
@@ -40,6 +42,11 @@ impl Ask {
 
     pub(crate) fn cluster(mut self, cluster: &'static str) -> Ask {
         self.cluster = cluster;
+        self
+    }
+
+    pub(crate) fn host(mut self, host: &'static str) -> Ask {
+        self.host = host;
         self
     }
 

@@ -16,7 +16,7 @@ impl Sim {
         let id = self.calls.len();
         let connection = ask.connection.unwrap_or_else(|| self.take_connection());
         let seat = &self.seats[ask.worker];
-        let mut headers: Vec<_> = [(":authority", "llm"), (":path", "/v1/chat")]
+        let mut headers: Vec<_> = [(":authority", ask.host), (":path", "/v1/chat")]
             .map(|(name, value)| (name.as_bytes().to_vec(), value.as_bytes().to_vec()))
             .into();
         for (name, value) in &ask.headers {

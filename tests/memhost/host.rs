@@ -41,6 +41,10 @@ impl Host for MemHost {
         self.memory.state().random.draw()
     }
 
+    fn wall_ms(&self) -> u64 {
+        1_790_000_000_000
+    }
+
     fn entropy(&self) -> Result<[u8; 16], HostError> {
         Ok((u128::from(self.random()) << 64 | u128::from(self.random())).to_le_bytes())
     }

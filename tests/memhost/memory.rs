@@ -17,7 +17,7 @@ pub(crate) struct Memory(Arc<Mutex<State>>);
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) data: BTreeMap<String, (Vec<u8>, u32)>,
-    writes: u32,
+    pub(crate) writes: u32,
     /// How often shared data was read.
     pub(crate) reads: u64,
     queues: Vec<Queue>,

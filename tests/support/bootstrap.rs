@@ -28,6 +28,7 @@ pub(crate) struct Bootstrap {
     before_gate: Vec<Value>,
     after_gate: Vec<Value>,
     buffer: bool,
+    stop_iteration: bool,
     hcm: Value,
     vhost: Value,
     listener: Value,
@@ -58,6 +59,7 @@ impl Bootstrap {
             before_gate: vec![],
             after_gate: vec![],
             buffer: false,
+            stop_iteration: true,
             hcm: json!({}),
             vhost: json!({}),
             listener: json!({}),
@@ -120,6 +122,14 @@ impl Bootstrap {
             ..self
         }
         .replay_limit(BODY_LIMIT)
+    }
+
+    /// `allow_on_headers_stop_iteration` is forgotten on the attempt half.
+    pub(crate) fn without_stop_iteration(self) -> Self {
+        Self {
+            stop_iteration: false,
+            ..self
+        }
     }
 
     /// One more filter that requests meet before the gate.
@@ -295,7 +305,7 @@ impl Bootstrap {
             json!({"@type": format!("{API}.extensions.filters.http.router.v3.Router")});
         if let Some(config) = &self.attempt {
             router["upstream_http_filters"] = json!([
-                self.wasm(config, true),
+                self.wasm(config, self.stop_iteration),
                 {"name": "envoy.filters.http.upstream_codec", "typed_config": {
                     "@type": format!("{API}.extensions.filters.http.upstream_codec.v3.UpstreamCodec")}},
             ]);
