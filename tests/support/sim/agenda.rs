@@ -2,7 +2,7 @@
 //! which it was planned.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use weir::core::time::Time;
 
@@ -10,6 +10,8 @@ use weir::core::time::Time;
 #[derive(Debug)]
 pub(crate) struct Agenda<E> {
     heap: BinaryHeap<Reverse<Entry<E>>>,
+    /// What was planned in order: there is much of it, and hardly any of it comes to pass.
+    lane: VecDeque<Entry<E>>,
     planned: u64,
 }
 
@@ -24,6 +26,7 @@ impl<E> Default for Agenda<E> {
     fn default() -> Agenda<E> {
         Agenda {
             heap: BinaryHeap::new(),
+            lane: VecDeque::new(),
             planned: 0,
         }
     }
@@ -31,18 +34,41 @@ impl<E> Default for Agenda<E> {
 
 impl<E> Agenda<E> {
     pub(crate) fn plan(&mut self, at: Time, event: E) {
-        let order = self.planned;
-        self.planned += 1;
-        self.heap.push(Reverse(Entry { at, order, event }));
+        let entry = self.entry(at, event);
+        self.heap.push(Reverse(entry));
+    }
+
+    /// Plans what usually comes after everything planned in this way before: cheaper then.
+    pub(crate) fn plan_in_order(&mut self, at: Time, event: E) {
+        let entry = self.entry(at, event);
+        if self.lane.back().is_none_or(|last| last.at <= at) {
+            self.lane.push_back(entry);
+        } else {
+            self.heap.push(Reverse(entry));
+        }
     }
 
     pub(crate) fn next_at(&self) -> Option<Time> {
-        self.heap.peek().map(|entry| entry.0.at)
+        let next = [
+            self.heap.peek().map(|e| e.0.at),
+            self.lane.front().map(|e| e.at),
+        ];
+        next.into_iter().flatten().min()
     }
 
     pub(crate) fn take(&mut self) -> Option<(Time, E)> {
-        let Reverse(entry) = self.heap.pop()?;
+        let entry = match (self.heap.peek(), self.lane.front()) {
+            (Some(Reverse(first)), Some(other)) if other < first => self.lane.pop_front(),
+            (None, _) => self.lane.pop_front(),
+            _ => self.heap.pop().map(|entry| entry.0),
+        }?;
         Some((entry.at, entry.event))
+    }
+
+    fn entry(&mut self, at: Time, event: E) -> Entry<E> {
+        let order = self.planned;
+        self.planned += 1;
+        Entry { at, order, event }
     }
 }
 

@@ -195,7 +195,7 @@ impl<P: Peer> World<P> {
         });
         let number = wish.number;
         self.agenda
-            .plan(wish.deadline(), Event::Leave(slot, number));
+            .plan_in_order(wish.deadline(), Event::Leave(slot, number));
         self.calls[slot as usize] = Some(Call {
             wish,
             stamp: 0,
