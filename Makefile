@@ -92,9 +92,6 @@ host-calls: ## host calls that a call makes, at once and queued
 fuzz: ## any bytes as answers, hints, configurations and records; RUNS=200000 each, ONLY=name
 	@python3 tools/fuzz.py $(or $(RUNS),200000) $(ONLY)
 
-# Linked without the plugin's slow link-time optimising, which these tests gain nothing from.
-interleave sim-laws prove: export CARGO_PROFILE_RELEASE_LTO := off
-interleave sim-laws prove: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 16
 interleave: ## every order in which workers can meet
 	cargo test --release --test interleave -- --nocapture
 

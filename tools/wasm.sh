@@ -3,7 +3,7 @@
 #
 #   tools/wasm.sh setup            settle on a toolchain and remember it
 #   tools/wasm.sh cargo build ...  cargo for wasm32-unknown-unknown, in the current folder
-#   tools/wasm.sh build OUT        release build, the plugin copied to OUT
+#   tools/wasm.sh build OUT        the plugin, built for size, copied to OUT
 #   tools/wasm.sh crash OUT        for a test: a plugin that ends its VM at a request with the header
 #                                  x-weir-test-crash
 #
@@ -123,10 +123,10 @@ run_cargo() {
 }
 
 build() {
-    make_plugin release "$1" build --release
+    make_plugin plugin "$1" build --lib --profile plugin
 }
 
-# Unoptimised, so that it and the release build leave each other's files alone.
+# Unoptimised, so that it and the plugin leave each other's files alone.
 crash() {
     make_plugin debug "$1" rustc --lib -- --cfg weir_test_crash -C strip=symbols
 }

@@ -22,8 +22,6 @@ WORK = ROOT / "target" / "mutants"
 TREE = WORK / "tree"
 # A mutant may hang what it breaks; a test that needs longer than this is no proof.
 TEST_LIMIT_S = 900
-# Release builds without their slow last step of optimising: the faults are the same.
-QUICK = {"CARGO_PROFILE_RELEASE_LTO": "off", "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "16"}
 RED = re.compile(r"^test (\S+)(?: - should panic)? \.\.\. FAILED$", re.MULTILINE)
 RAN = re.compile(r"^running ([1-9]\d*) tests?$", re.MULTILINE)
 
@@ -158,7 +156,7 @@ def require_green(tests):
 
 def run(tests):
     """The names of the tests that failed in the copy."""
-    environment = {**os.environ, **QUICK, "CARGO_TARGET_DIR": str(WORK / "target")}
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(WORK / "target")}
     # Absent rather than wrong: a test that needs the plugin says `# wasm: yes`.
     environment.pop("WEIR_WASM", None)
     if tests.wasm:

@@ -3,9 +3,6 @@
 //! A gate is known by its identity. Where its record lies is remembered, but may change: an idle
 //! gate gives way to another key, and is made elsewhere when it is used again.
 
-use std::collections::BTreeMap;
-use std::ops::Bound;
-
 use litemap::LiteMap;
 
 use super::member::Member;
@@ -45,7 +42,8 @@ pub(super) struct Home {
 /// The gates this worker knows.
 #[derive(Debug, Default)]
 pub(super) struct Roster {
-    gates: BTreeMap<GateId, Known>,
+    /// Boxed, since entering one moves those behind it.
+    gates: LiteMap<GateId, Box<Known>>,
     at: LiteMap<Place, GateId>,
 }
 
@@ -113,22 +111,27 @@ impl Roster {
 
     /// All gates, the first one behind `id` first.
     pub(super) fn after(&self, id: Option<GateId>) -> impl Iterator<Item = (GateId, &Member)> {
-        let from = id.map_or(Bound::Unbounded, Bound::Excluded);
-        let ahead = self.gates.range((from, Bound::Unbounded));
-        let behind = id.map(|id| self.gates.range(..=id)).into_iter().flatten();
+        let first = id.map_or(0, |id| match self.gates.find_index(&id) {
+            Ok(at) => at + 1,
+            Err(at) => at,
+        });
+        let ahead = self.gates.iter().skip(first);
+        let behind = self.gates.iter().take(first);
         ahead.chain(behind).map(|(id, known)| (*id, &known.member))
     }
 
     /// All memberships, to be changed.
     pub(super) fn members_mut(&mut self) -> impl Iterator<Item = &mut Member> {
-        self.gates.values_mut().map(|known| &mut known.member)
+        self.gates.iter_mut().map(|(_, known)| &mut known.member)
     }
 
     fn known(&mut self, id: GateId) -> &mut Known {
-        self.gates.entry(id).or_insert_with(|| Known {
-            home: None,
-            member: Member::default(),
-            used_at: Time(0),
+        self.gates.entry(id).or_insert_with(|| {
+            Box::new(Known {
+                home: None,
+                member: Member::default(),
+                used_at: Time(0),
+            })
         })
     }
 

@@ -1,7 +1,5 @@
 //! When the pace of a gate lets its next waiter start: whoever sees the time come makes the grant.
 
-use std::collections::BTreeSet;
-
 use litemap::LiteMap;
 
 use super::roster::GateId;
@@ -10,41 +8,34 @@ use crate::core::time::Time;
 /// Gates taken in one tick; each costs an exchange.
 const AT_ONCE: usize = 64;
 
-/// The gates that wait for a time.
+/// The gates that wait for a time: seldom many at once, so that a look at each is cheap.
 #[derive(Debug, Default)]
-pub(super) struct Timetable {
-    times: LiteMap<GateId, Time>,
-    order: BTreeSet<(Time, GateId)>,
-}
+pub(super) struct Timetable(LiteMap<GateId, Time>);
 
 impl Timetable {
-    /// Notes a gate's time, in gate of the one it had.
+    /// Notes a gate's time, in place of the one it had.
     pub(super) fn set(&mut self, gate: GateId, time: Option<Time>) {
-        let old = match time {
-            Some(time) => self.times.insert(gate, time),
-            None => self.times.remove(&gate),
+        match time {
+            Some(time) => self.0.insert(gate, time),
+            None => self.0.remove(&gate),
         };
-        if let Some(old) = old {
-            self.order.remove(&(old, gate));
-        }
-        if let Some(time) = time {
-            self.order.insert((time, gate));
-        }
     }
 
     /// The next time of all.
     pub(super) fn next(&self) -> Option<Time> {
-        self.order.first().map(|(time, _)| *time)
+        self.0.values().min().copied()
     }
 
-    /// Takes out gates whose time has come, as many as one tick handles.
+    /// Takes out gates whose time has come, as many as one tick handles, the earliest first.
     pub(super) fn take_due(&mut self, now: Time) -> Vec<GateId> {
-        let due = self.order.iter().take_while(|(time, _)| *time <= now);
-        let due: Vec<GateId> = due.map(|(_, gate)| *gate).take(AT_ONCE).collect();
-        for gate in &due {
-            self.set(*gate, None);
+        let due = self.0.iter().filter(|(_, time)| **time <= now);
+        let mut due: Vec<(Time, GateId)> = due.map(|(gate, time)| (*time, *gate)).collect();
+        due.sort_unstable();
+        due.truncate(AT_ONCE);
+        for (_, gate) in &due {
+            self.0.remove(gate);
         }
-        due
+        due.into_iter().map(|(_, gate)| gate).collect()
     }
 }
 
