@@ -16,20 +16,20 @@ mod scenario;
 #[path = "../support/sim/mod.rs"]
 mod sim;
 mod watch;
+mod windows;
 
-use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
 use weir::core::gate::owner::SLOTS;
 use weir::core::time::Time;
-use weir::port::Level;
 
 use scenario::Scenario;
 use sim::draw::{Draw, For};
 use sim::weir::Weir;
 use sim::world::World;
-use watch::{Watch, check_windows};
+use watch::Watch;
+use windows::{check_windows, grants};
 
 /// Runs seeds, as many as there is time for: `quick` in `make test`, twenty times as many in
 /// `make prove`, or the one that `SIM_SEED` names.
@@ -158,19 +158,4 @@ fn l2_l3_l15_ten_thousand_wait_and_all_are_served() {
         assert!(watch.most_waiting >= 10_000, "{}", watch.most_waiting);
         assert_eq!(world.tally.served(), world.tally.offered);
     });
-}
-
-/// The grants of each gate, from the trace: when, and how many.
-fn grants(lines: &[(Level, String)]) -> BTreeMap<String, Vec<(u64, u32)>> {
-    let mut gates = BTreeMap::<String, Vec<(u64, u32)>>::new();
-    for (_, line) in lines {
-        let line: serde_json::Value = serde_json::from_str(line).expect("a line is JSON");
-        if line["weir"] == "grant" {
-            let gate = line["gate"].as_str().expect("a gate").to_owned();
-            let at = line["at_ns"].as_u64().expect("a time");
-            let starts = line["starts"].as_u64().expect("a number") as u32;
-            gates.entry(gate).or_default().push((at, starts));
-        }
-    }
-    gates
 }

@@ -356,25 +356,6 @@ impl Watch {
     }
 }
 
-/// L7: in every window of T seconds at most `burst` + `per_second` x T of these.
-pub(crate) fn check_windows(grants: &[(u64, u32)], per_second: u32, burst: u32) {
-    // In billionths of a call, so that nothing is rounded: between i and j there may be no more
-    // than burst, which is so if it is so for the i that leaves the least room.
-    let (rate, nano) = (i128::from(per_second), 1_000_000_000_i128);
-    let (mut before, mut least) = (0_i128, i128::MAX);
-    for (at, starts) in grants {
-        let paid = i128::from(*at) * rate;
-        least = least.min(before * nano - paid);
-        before += i128::from(*starts);
-        let in_window = before * nano - paid - least;
-        let most = i128::from(burst) * nano;
-        assert!(
-            in_window <= most,
-            "L7: {in_window} billionths at {at} ns, {most} may"
-        );
-    }
-}
-
 /// All records of an Envoy.
 fn records(world: &World<Weir>, envoy: usize) -> Vec<Record> {
     let host = world.peer.envoys[envoy].memory.host(usize::MAX);

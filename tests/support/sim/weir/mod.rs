@@ -2,7 +2,9 @@
 //!
 //! - [`vm`]: a worker thread's VM: callbacks, ticks, wake-ups, death.
 //! - [`router`]: what Envoy does with streams: attempts, answers, retries by the mark.
+//! - [`flight`]: the slots in use.
 
+mod flight;
 pub(crate) mod router;
 pub(crate) mod vm;
 

@@ -7,13 +7,12 @@ use weir::core::call::arrive::{Arrived, Marked, Request};
 use weir::core::call::attempt::{AnswerHead, Begin, Next};
 use weir::core::call::read::Part;
 use weir::core::call::{Action, Headers, StreamId};
-use weir::core::gate::owner::SLOTS;
 
 use super::super::memhost::call::edit;
 use super::super::peer::{Arrival, Orders, Slot};
 use super::super::words::Answer;
+use super::Weir;
 use super::vm::{Timer, VmId};
-use super::{InFlight, Weir};
 
 /// From a marked answer to the next attempt of the router.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(6), Duration::from_millis(25));
@@ -32,9 +31,9 @@ pub(crate) struct Seat {
     retries_left: u32,
     reference: Option<[u8; 16]>,
     /// Its attempt counts as in flight.
-    is_in_flight: bool,
+    pub(super) is_in_flight: bool,
     /// The router is about to make another.
-    is_between: bool,
+    pub(super) is_between: bool,
 }
 
 /// Where a call stands.
@@ -376,44 +375,6 @@ impl Weir {
         envoy.next_stream += 1;
         envoy.streams.insert(envoy.next_stream, slot);
         envoy.next_stream
-    }
-
-    /// An attempt is in flight.
-    fn fly(&mut self, slot: Slot) {
-        self.land(slot);
-        let Some((vm, cluster)) = self.seat(slot).map(|seat| (seat.vm, seat.cluster)) else {
-            return;
-        };
-        let envoy = &mut self.envoys[vm.envoy];
-        if envoy.vms.len() > usize::from(SLOTS) && !envoy.memory.is_reader(vm.vm) {
-            // It has no worker slot: what it starts is not planned (law L16).
-            envoy.uncounted += 1;
-            return;
-        }
-        let count = self.in_flight(vm, cluster);
-        count.attempts += 1;
-        count.peak = count.peak.max(count.taken());
-        if let Some(seat) = self.seat(slot) {
-            seat.is_in_flight = true;
-        }
-    }
-
-    /// And is no longer, or does not follow.
-    fn land(&mut self, slot: Slot) {
-        let Some(seat) = self.seat(slot) else {
-            return;
-        };
-        let is_in_flight = std::mem::take(&mut seat.is_in_flight);
-        let is_between = std::mem::take(&mut seat.is_between);
-        let (vm, cluster) = (seat.vm, seat.cluster);
-        let count = self.in_flight(vm, cluster);
-        count.attempts -= u32::from(is_in_flight);
-        count.between -= u32::from(is_between);
-    }
-
-    fn in_flight(&mut self, vm: VmId, cluster: u16) -> &mut InFlight {
-        let envoy = &mut self.envoys[vm.envoy];
-        envoy.in_flight.entry(cluster).or_default()
     }
 }
 
