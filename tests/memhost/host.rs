@@ -4,6 +4,7 @@ use std::cell::{RefCell, RefMut};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
+use super::newer;
 use weir::port::{Expect, Host, HostError, Level, MetricKind, QueueId, Stored};
 
 /// What all VMs of a process share.
@@ -27,6 +28,9 @@ pub(crate) struct State {
     /// A VM, and how many host calls it makes before it dies.
     pub(crate) fuse: Option<(usize, u64)>,
     pub(crate) random: Random,
+    /// VMs with newer code, and what they have counted in each record.
+    pub(crate) newer: BTreeSet<usize>,
+    pub(crate) newer_counts: BTreeMap<String, u64>,
     /// VMs that were sent a message since [`Memory::take_sent`].
     sent: BTreeSet<usize>,
     /// Histograms and log lines are not kept.
@@ -180,13 +184,16 @@ impl Host for MemHost {
         if state.faults.no_data {
             return Err(HostError::Refused);
         }
-        Ok(match state.data.get(key) {
-            Some((bytes, cas)) => Stored::Present {
-                bytes: bytes.clone(),
-                cas: *cas,
-            },
-            None => Stored::Absent,
-        })
+        let Some((mut bytes, cas)) = state.data.get(key).cloned() else {
+            return Ok(Stored::Absent);
+        };
+        if state.newer.contains(&self.vm) && newer::is_record(key, &bytes) {
+            let count;
+            (bytes, count) = newer::load(&bytes);
+            let expected = state.newer_counts.get(key).copied();
+            assert_eq!(count, expected, "{key}: newer code misses what it wrote");
+        }
+        Ok(Stored::Present { bytes, cas })
     }
 
     fn shared_set(&self, key: &str, bytes: &[u8], expect: Expect) -> Result<(), HostError> {
@@ -217,7 +224,13 @@ impl Host for MemHost {
         }
         state.writes += 1;
         let cas = state.writes;
-        state.data.insert(key.to_owned(), (bytes.to_vec(), cas));
+        let mut bytes = bytes.to_vec();
+        if state.newer.contains(&self.vm) && newer::is_record(key, &bytes) {
+            let count = state.newer_counts.entry(key.to_owned()).or_default();
+            *count += 1;
+            bytes = newer::store(&bytes, *count);
+        }
+        state.data.insert(key.to_owned(), (bytes, cas));
         Ok(())
     }
 

@@ -8,6 +8,7 @@
 //! - [`death`]: VMs that die.
 //! - [`clock`]: wake-ups and ticks, and the streams that Weir resumes.
 //! - [`call`]: what the test knows of one call.
+//! - [`newer`]: a VM with newer code.
 //! - [`watch`]: the laws that hold after every step.
 #![allow(
     dead_code,
@@ -24,6 +25,7 @@ pub(crate) mod clock;
 pub(crate) mod death;
 pub(crate) mod downstream;
 pub(crate) mod host;
+pub(crate) mod newer;
 pub(crate) mod router;
 pub(crate) mod sim;
 pub(crate) mod watch;
