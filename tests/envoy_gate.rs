@@ -1,4 +1,11 @@
 //! L1, L4 on a real Envoy: under saturation the peak equals the cap, for small and large caps.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed helper is a failed test"
+)]
 
 mod support;
 

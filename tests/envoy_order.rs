@@ -1,5 +1,12 @@
 //! L2 on a real Envoy: sixty calls with classes, and sixty of three tenants, start in the order that
 //! the rules say, whichever worker they came to.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed helper is a failed test"
+)]
 
 mod support;
 

@@ -1,12 +1,19 @@
 //! L7, L10 on a real Envoy: starts keep to rate and ramp, exactly by Weir's own trace and closely at
 //! the provider. `-- --nocapture` prints what share of its rate each gate reached.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed helper is a failed test"
+)]
 
 mod support;
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use support::trace::{self, Grant, assert_windows};
+use support::trace::{self, Grant};
 use support::{Bootstrap, Call, Envoy, Lane, Provider, Reply, Seen, answers};
 
 /// Between a grant and its start at the provider lies a machine that may be busy.
@@ -23,27 +30,23 @@ struct Paced {
     rate: u64,
     burst: u64,
     cap: usize,
-    /// The least share of what its rate allows. Ticks come 4 ms apart, so that a grant is 2 ms late
-    /// on average: what a burst of 1 cannot make up for, a larger one does.
-    least: f64,
 }
 
 const GATES: [Paced; 6] = [
-    gate("rare", 2, 1, 0, 0.97),
-    gate("often", 10, 1, 0, 0.8),
-    gate("fast", 50, 1, 0, 0.5),
-    gate("wide", 20, 5, 0, 0.97),
-    gate("swift", 60, 5, 0, 0.97),
-    gate("capped", 20, 5, 4, 0.97),
+    gate("rare", 2, 1, 0),
+    gate("often", 10, 1, 0),
+    gate("fast", 50, 1, 0),
+    gate("wide", 20, 5, 0),
+    gate("swift", 60, 5, 0),
+    gate("capped", 20, 5, 4),
 ];
 
-const fn gate(name: &'static str, rate: u64, burst: u64, cap: usize, least: f64) -> Paced {
+const fn gate(name: &'static str, rate: u64, burst: u64, cap: usize) -> Paced {
     Paced {
         name,
         rate,
         burst,
         cap,
-        least,
     }
 }
 
@@ -61,9 +64,30 @@ impl Paced {
     }
 }
 
-/// All gates at once, each with more calls than its rate lets start for some seconds.
-async fn rates(workers: u32) {
+/// Ticks come 4 ms apart, so that a grant is some milliseconds late: what a burst of 1 cannot make up
+/// for, a larger one does.
+const LEAST: f64 = 0.97;
+
+/// So often may the machine have been too busy for what depends on it.
+const TRIES: u32 = 3;
+
+/// Asks until the machine has left it time.
+async fn in_time<F: Future<Output = Vec<String>>>(once: impl Fn() -> F) {
     let _alone = ALONE.lock().await;
+    for _ in 0..TRIES {
+        let late = once().await;
+        if late.is_empty() {
+            return;
+        }
+        println!("once more: {late:?}");
+    }
+    panic!("calls came late each time");
+}
+
+/// All gates at once, each with more calls than its rate lets start for some seconds. What Weir
+/// grants is exact whatever the machine does; gives what was late.
+async fn rates(workers: u32) -> Vec<String> {
+    let mut late = vec![];
     let seconds = if std::env::var_os("WEIR_PROVE").is_some() {
         20
     } else {
@@ -90,9 +114,15 @@ async fn rates(workers: u32) {
         let count = gate.calls(seconds);
         let grants = trace::with_starts(&envoy, count);
         let exact: Vec<_> = grants.iter().map(|g| (g.at_ns, g.starts)).collect();
-        assert_windows(&exact, gate.burst, gate.rate, 0);
+        let excess = trace::excess(&exact, gate.burst, gate.rate, 0);
+        assert_eq!(excess, None, "L7");
         let slack = SLACK.as_nanos() as u64;
-        assert_windows(&starts_at(&lane.provider), gate.burst, gate.rate, slack);
+        late.extend(trace::excess(
+            &starts_at(&lane.provider),
+            gate.burst,
+            gate.rate,
+            slack,
+        ));
         assert_eq!(lane.provider.count(), count);
         if gate.cap > 0 {
             assert_eq!(lane.provider.peak(), gate.cap);
@@ -104,25 +134,37 @@ async fn rates(workers: u32) {
             gate.burst,
             share * 100.0
         );
-        assert!(share >= gate.least, "{}: {share}", gate.name);
+        if gate.burst > 1 && share < LEAST {
+            late.push(format!("{}: {share}", gate.name));
+        }
     }
+    late
 }
 
 /// What was granted of what the rate allows in the same time, from the first grant that the cap did
 /// not hold up.
 fn share(gate: Paced, grants: &[Grant]) -> f64 {
-    let mut at: Vec<u64> = vec![];
-    for grant in grants {
-        at.extend(std::iter::repeat_n(grant.at_ns, grant.starts as usize));
-    }
+    let at = times(grants);
     let free = &at[gate.cap..];
     let span = (free[free.len() - 1] - free[0]) as f64 / SECOND;
     let burst = if gate.cap > 0 { 1 } else { gate.burst };
     free.len() as f64 / (gate.rate as f64 * span + burst as f64)
 }
 
+/// The time of each start that was granted and not given back.
+fn times(grants: &[Grant]) -> Vec<u64> {
+    let mut times = vec![];
+    for grant in grants {
+        let starts = usize::try_from(grant.starts).unwrap_or(0);
+        times.extend(std::iter::repeat_n(grant.at_ns, starts));
+        let back = usize::try_from(-grant.starts).unwrap_or(0);
+        times.truncate(times.len() - back);
+    }
+    times
+}
+
 /// When requests came to a provider, in nanoseconds after the first.
-fn starts_at(provider: &Provider) -> Vec<(u64, u64)> {
+fn starts_at(provider: &Provider) -> Vec<(u64, i64)> {
     let seen = provider.seen();
     let since = |s: &Seen| s.at.duration_since(seen[0].at).as_nanos() as u64;
     let mut starts: Vec<_> = seen.iter().map(|s| (since(s), 1)).collect();
@@ -132,12 +174,12 @@ fn starts_at(provider: &Provider) -> Vec<(u64, u64)> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn l7_every_window_of_grants_keeps_the_rate_on_one_worker() {
-    rates(1).await;
+    in_time(|| rates(1)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn l7_every_window_of_grants_keeps_the_rate_on_four_workers() {
-    rates(4).await;
+    in_time(|| rates(4)).await;
 }
 
 /// The level a ramp begins at, in starts per second.
@@ -162,11 +204,12 @@ fn closed_form(how: &str, growth: f64, initial: f64, t: f64) -> f64 {
     }
 }
 
-async fn ramps(workers: u32) {
-    let _alone = ALONE.lock().await;
+async fn ramps(workers: u32) -> Vec<String> {
+    let mut late = vec![];
     let mut lanes = vec![];
     for (name, how, growth, _) in RAMPS {
-        let mut ramp = json!({"initial_per_second": INITIAL, "every_ms": (EVERY * 1000.0) as u64});
+        let every = (EVERY * 1000.0) as u64;
+        let mut ramp = json!({"mode": null, "initial_per_second": INITIAL, "every_ms": every});
         ramp[how] = json!(growth as u64);
         let lane = Lane::start(name, json!({"ramp": ramp})).await;
         lane.door.open();
@@ -190,39 +233,39 @@ async fn ramps(workers: u32) {
     envoy.assert_idle().await;
     for (lane, (name, how, growth, count)) in lanes.iter().zip(RAMPS) {
         let grants = trace::with_starts(&envoy, 2 * count);
-        let at = |grants: &[Grant]| -> Vec<u64> {
-            let one = |g: &Grant| std::iter::repeat_n(g.at_ns, g.starts as usize);
-            grants.iter().flat_map(one).collect()
-        };
         let seen: Vec<u64> = starts_at(&lane.provider).iter().map(|s| s.0).collect();
-        for (what, starts, slack) in [("granted", at(&grants), 0.0), ("seen", seen, 0.1)] {
+        for (what, starts, slack) in [("granted", times(&grants), 0.0), ("seen", seen, 0.1)] {
             assert_eq!(starts.len(), 2 * count);
             for (wave, initial) in starts.chunks(count).zip([INITIAL, FALLEN]) {
                 let after = |i: usize| (wave[i] - wave[0]) as f64 / SECOND;
                 for i in 1..count {
                     let most = closed_form(how, growth, initial, after(i) + slack);
                     let it = i as f64;
-                    assert!(it <= most + 0.01, "{name}: {i} {what} where {most} may be");
+                    if it > most + 0.01 {
+                        let said = format!("{name}: {i} {what} where {most} may be");
+                        assert_eq!(what, "seen", "{said}");
+                        late.push(said);
+                    }
                 }
                 let took = after(count - 1);
                 let least = closed_form(how, growth, INITIAL, took * 0.6);
-                assert!(
-                    least <= count as f64,
-                    "{name}: {count} {what} took {took} s"
-                );
+                if least > count as f64 {
+                    late.push(format!("{name}: {count} {what} took {took} s"));
+                }
             }
         }
     }
+    late
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn l7_a_ramp_opens_slowly_when_cold_and_after_idling_on_one_worker() {
-    ramps(1).await;
+    in_time(|| ramps(1)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn l7_a_ramp_opens_slowly_when_cold_and_after_idling_on_four_workers() {
-    ramps(4).await;
+    in_time(|| ramps(4)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -185,7 +185,7 @@ fn l6_newer_code_finds_again_what_it_wrote_into_a_record() {
     let mut calls: Vec<_> = (0..12).map(|n| sim.arrive(Ask::on(n % 2))).collect();
     for _ in 0..200 {
         let is_running = |id: &usize| matches!(sim.state(*id), State::Running(_));
-        if let Some(at) = calls.iter().position(|id| is_running(id)) {
+        if let Some(at) = calls.iter().position(is_running) {
             let call = calls.remove(at);
             sim.answer(call, Reply::ok());
         }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::envoy::Envoy;
 
-/// Starts that one exchange with a gate granted.
+/// Starts that one exchange with a gate granted; below 0 if it gave some back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Grant {
     /// When, in nanoseconds of the process's monotonic clock.
     pub(crate) at_ns: u64,
-    pub(crate) starts: u64,
+    pub(crate) starts: i64,
 }
 
 /// How Envoy must be started for [`grants`] to find something.
@@ -29,7 +29,7 @@ pub(crate) fn grants(envoy: &Envoy) -> BTreeMap<String, Vec<Grant>> {
         let gate = said["gate"].as_str().expect("a gate").to_owned();
         all.entry(gate).or_default().push(Grant {
             at_ns: said["at_ns"].as_u64().expect("a time"),
-            starts: said["starts"].as_u64().expect("a number"),
+            starts: said["starts"].as_i64().expect("a number"),
         });
     }
     all.values_mut().for_each(|grants| grants.sort());
@@ -39,28 +39,35 @@ pub(crate) fn grants(envoy: &Envoy) -> BTreeMap<String, Vec<Grant>> {
 /// The gate that granted `starts` in all; tests give each gate a number of its own.
 pub(crate) fn with_starts(envoy: &Envoy, starts: usize) -> Vec<Grant> {
     let all = grants(envoy);
-    let sum = |grants: &[Grant]| grants.iter().map(|grant| grant.starts).sum::<u64>();
-    let found = all.values().find(|grants| sum(grants) == starts as u64);
+    let sum = |grants: &[Grant]| grants.iter().map(|grant| grant.starts).sum::<i64>();
+    let found = all.values().find(|grants| sum(grants) == starts as i64);
     let sums: Vec<_> = all.values().map(|grants| sum(grants)).collect();
     found
         .unwrap_or_else(|| panic!("no gate granted {starts} starts: {sums:?}"))
         .clone()
 }
 
-/// L7: in no window do more than `burst + rate * T` of these starts lie, plus what `rate` gives in
+/// L7: a window in which more than `burst + rate * T` of these starts lie, plus what `rate` gives in
 /// `slack_ns`. `starts` are (time in ns, how many), in order; `rate` is in starts per second.
-pub(crate) fn assert_windows(starts: &[(u64, u64)], burst: u64, rate: u64, slack_ns: u64) {
+pub(crate) fn excess(
+    starts: &[(u64, i64)],
+    burst: u64,
+    rate: u64,
+    slack_ns: u64,
+) -> Option<String> {
     const SECOND: u128 = 1_000_000_000;
     for (i, (from, _)) in starts.iter().enumerate() {
-        let mut count = 0;
+        let mut count = 0_i64;
         for (to, more) in &starts[i..] {
             count += more;
             let span = u128::from(to - from + slack_ns);
-            let excess = u128::from(count.saturating_sub(burst)) * SECOND;
-            assert!(
-                excess <= u128::from(rate) * span,
-                "{count} starts in {span} ns from {from} on at {rate}/s and burst {burst}"
-            );
+            let over = u128::try_from(count - burst as i64).unwrap_or(0) * SECOND;
+            if over > u128::from(rate) * span {
+                return Some(format!(
+                    "{count} starts in {span} ns from {from} on at {rate}/s and burst {burst}"
+                ));
+            }
         }
     }
+    None
 }
