@@ -15,6 +15,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use support::trace::{self, Grant};
 use support::{Bootstrap, Call, Envoy, Lane, Provider, Reply, Seen, answers};
+use tokio::time::Instant;
 
 /// Between a grant and its start at the provider lies a machine that may be busy.
 const SLACK: Duration = Duration::from_millis(100);
@@ -108,6 +109,11 @@ async fn rates(workers: u32) -> Vec<String> {
         }
         lane.door.open();
     }
+    // While hundreds arrive at once, starts wait for their turn on the worker's thread.
+    for (lane, gate) in lanes.iter().zip(GATES) {
+        lane.wait(&envoy, "calls", gate.calls(seconds)).await;
+    }
+    let arrived = Instant::now();
     assert!(answers(calls).await.iter().all(|a| a.status == 200));
     envoy.assert_idle().await;
     for (lane, gate) in lanes.iter().zip(GATES) {
@@ -118,7 +124,7 @@ async fn rates(workers: u32) -> Vec<String> {
         assert_eq!(excess, None, "L7");
         let slack = SLACK.as_nanos() as u64;
         late.extend(trace::excess(
-            &starts_at(&lane.provider),
+            &starts_at(&lane.provider, arrived),
             gate.burst,
             gate.rate,
             slack,
@@ -163,11 +169,12 @@ fn times(grants: &[Grant]) -> Vec<u64> {
     times
 }
 
-/// When requests came to a provider, in nanoseconds after the first.
-fn starts_at(provider: &Provider) -> Vec<(u64, i64)> {
+/// When requests came to a provider after `from`, in nanoseconds.
+fn starts_at(provider: &Provider, from: Instant) -> Vec<(u64, i64)> {
     let seen = provider.seen();
-    let since = |s: &Seen| s.at.duration_since(seen[0].at).as_nanos() as u64;
-    let mut starts: Vec<_> = seen.iter().map(|s| (since(s), 1)).collect();
+    let since = |s: &Seen| s.at.duration_since(from).as_nanos() as u64;
+    let later = seen.iter().filter(|s| s.at >= from);
+    let mut starts: Vec<_> = later.map(|s| (since(s), 1)).collect();
     starts.sort_unstable();
     starts
 }
@@ -206,6 +213,7 @@ fn closed_form(how: &str, growth: f64, initial: f64, t: f64) -> f64 {
 
 async fn ramps(workers: u32) -> Vec<String> {
     let mut late = vec![];
+    let began = Instant::now();
     let mut lanes = vec![];
     for (name, how, growth, _) in RAMPS {
         let every = (EVERY * 1000.0) as u64;
@@ -233,7 +241,10 @@ async fn ramps(workers: u32) -> Vec<String> {
     envoy.assert_idle().await;
     for (lane, (name, how, growth, count)) in lanes.iter().zip(RAMPS) {
         let grants = trace::with_starts(&envoy, 2 * count);
-        let seen: Vec<u64> = starts_at(&lane.provider).iter().map(|s| s.0).collect();
+        let seen: Vec<u64> = starts_at(&lane.provider, began)
+            .iter()
+            .map(|s| s.0)
+            .collect();
         for (what, starts, slack) in [("granted", times(&grants), 0.0), ("seen", seen, 0.1)] {
             assert_eq!(starts.len(), 2 * count);
             for (wave, initial) in starts.chunks(count).zip([INITIAL, FALLEN]) {
