@@ -18,7 +18,7 @@ TESTS := $(sort $(patsubst tests/%.rs,%,$(wildcard tests/*.rs)) $(patsubst tests
 ENVOY_TESTS := $(filter envoy_%,$(TESTS))
 PLAIN_TESTS := $(filter-out envoy_% wasm_imports interleave sim_laws demo_page,$(TESTS))
 PARTS := setup fmt-check clippy wall laws size imports unit wasm32 \
-	$(if $(filter interleave,$(TESTS)),interleave) sim-laws $(if $(ENVOY_TESTS),envoy) page-test
+	fuzz $(if $(filter interleave,$(TESTS)),interleave) sim-laws $(if $(ENVOY_TESTS),envoy) page-test
 
 help: ## list these commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "%-14s %s\n", $$1, $$2 }'
@@ -61,9 +61,11 @@ test: ## all that CI checks, with the time each part took
 
 fmt: ## format the code
 	cargo fmt
+	cargo fmt --manifest-path fuzz/Cargo.toml
 
 fmt-check: ## is the code formatted?
 	cargo fmt --check
+	cargo fmt --check --manifest-path fuzz/Cargo.toml
 
 clippy: ## lints, warnings denied
 	cargo clippy --all-targets -- -D warnings
@@ -84,6 +86,12 @@ unit: ## unit, property and simulation tests
 wasm32: ## the core on a 32-bit target, in Node
 	tools/wasm.sh cargo test --no-default-features --lib --test call_laws
 
+host-calls: ## host calls that a call makes, at once and queued
+	cargo test --test shell_native host_calls -- --nocapture
+
+fuzz: ## any bytes as answers, hints, configurations and records; RUNS=200000 each, ONLY=name
+	@python3 tools/fuzz.py $(or $(RUNS),200000) $(ONLY)
+
 # Linked without the plugin's slow link-time optimising, which these tests gain nothing from.
 interleave sim-laws prove: export CARGO_PROFILE_RELEASE_LTO := off
 interleave sim-laws prove: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 16
@@ -96,9 +104,10 @@ sim-laws: ## the laws under many seeds in the simulator
 prove: export WEIR_PROVE := 1
 prove: build ## larger scopes of the interleaver, more random calls, seeds and updates, for many minutes
 	cargo test --test envoy_pace --test envoy_updates -- --nocapture
-	cargo test --release --test call_random
+	cargo test --release --test call_laws death
+	cargo test --release --test call_random --test keys_random
 	cargo test --release --test sim_laws
-	cargo test --release --test interleave -- --nocapture
+	cargo test --release --test interleave --test evict_races -- --nocapture
 
 envoy: build crash-wasm ## tests on a real Envoy
 	cargo test $(ENVOY_TESTS:%=--test %)
@@ -120,6 +129,10 @@ readme-picture: ## the picture of the last demo into docs/
 	@mkdir -p docs
 	cp out/demo/demo.png docs/demo.png
 
+bench-classify: ## what a verdict costs in instructions, the dearest answers first
+	cargo build --release --no-default-features --example bench_classify
+	@python3 tools/bench.py $(or $(CARGO_TARGET_DIR),target)/release/examples/bench_classify
+
 mutants: setup ## break the code on purpose: is each law's test red? ONLY=name takes some
 	python3 tests/mutants/run.py $(ONLY)
 
@@ -128,5 +141,5 @@ clean: ## remove what was built; what setup fetched stays in .tools
 	rm -rf dist out
 
 .PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium build crash-wasm run size \
-	test fmt fmt-check clippy wall laws imports unit wasm32 interleave sim-laws prove envoy page-test demo readme-picture \
-	mutants clean
+	test fmt fmt-check clippy wall laws imports unit wasm32 host-calls fuzz interleave sim-laws prove envoy page-test demo readme-picture \
+	bench-classify mutants clean

@@ -72,6 +72,10 @@ pub trait Host {
     /// Random bits, good enough for jitter.
     fn random(&self) -> u64;
 
+    /// The time of day in milliseconds since 1970 UTC, as far as the host knows it. Good for
+    /// turning a provider's dates into spans and for nothing else: it may jump.
+    fn wall_ms(&self) -> u64;
+
     /// Random bytes that nobody can guess.
     ///
     /// # Errors

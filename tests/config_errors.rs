@@ -177,7 +177,7 @@ const IN_POLICY: &[(&str, &str)] = &[
         "provider: null is not a known provider; known are aimlapi, anthropic, auto, aws-bedrock, \
          azure-openai, baidu-qianfan, byteplus-modelark, cerebras, cloudflare, cohere, crusoe, \
          dashscope, databricks, deepseek, dify, digitalocean, elevenlabs, envoy, fireworks, \
-         gemini, generic, github-copilot, github-models, groq, huggingface, ibm-watsonx, \
+         gemini, generic, github-copilot, github-models, groq, huawei-maas, huggingface, ibm-watsonx, \
          iflytek-spark, kling, kong, litellm, llama-cpp, minimax, mistral, moonshot, nebius, \
          neuralwatt, new-api, nginx, nvidia-nim, ollama, ollama-cloud, openai, openai-codex, \
          openrouter, replicate, siliconflow, tencent, tgi, together, vertex, vllm, volcano-ark, \

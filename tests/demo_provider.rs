@@ -193,12 +193,11 @@ async fn weir_takes_each_refusal_for_what_it_is() {
                 .map(|(n, v)| (n.as_str().into(), v.as_bytes().into()))
                 .collect();
             let verdict = classify(&Refused {
-                status: 429,
                 headers: &headers,
                 body: &refusal.body,
-                provider: "auto",
+                ..Refused::of_status(429)
             });
-            let found = verdict.refusal.map(|c| c.name());
+            let found = verdict.refused().map(|c| c.name());
             // Both are retried alike; whether they are told apart is the classifier's own test.
             let alike = class == "concurrency" && found == Some("rate");
             assert!(

@@ -2,6 +2,8 @@
 
 mod support;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::json;
 use support::weir::policy;
 use support::{Bootstrap, Call, Envoy, Provider, Reply};
@@ -110,4 +112,26 @@ async fn trailers_end_a_body_too() {
     }
     envoy.assert_idle().await;
     assert_eq!(envoy.plugin("avoided.body_without_end").await, 0);
+}
+
+/// `{"error":{"message":...,"type":"limit_burst_rate","code":"limit_burst_rate"}}`, as `gzip` packs it.
+const PACKED: &str = "H4sIAAAAAAACA23LwQ2AIAxA0VVIz8YBGMMFCEJjGkGkLQdC2F29e37/D0DmwmAHZBTxB4KFDWtDUcNe0dAVGL1gNFqKqY3CmfoKC2i/vzhRJnV7Y1H3Da+EEn9lzgdvViRsbwAAAA==";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_packed_refusal_is_unpacked_to_be_read_and_passed_on_as_it_came() {
+    let packed = BASE64_STANDARD.decode(PACKED).expect("base64");
+    let reply = Reply::new(429, packed.clone())
+        .header("content-type", "application/json")
+        .header("content-encoding", "gzip");
+    let provider = Provider::start(move |_| reply.clone()).await;
+    let envoy = weir(&provider).await;
+    let answer = Call::chat("g").send(envoy.addr).await;
+    assert_eq!(
+        (answer.status, answer.header("x-weir-class")),
+        (429, Some("burst_rate"))
+    );
+    assert_eq!(answer.header("content-encoding"), Some("gzip"));
+    assert_eq!(answer.body, packed);
+    assert_eq!(provider.count(), 2);
+    envoy.assert_idle().await;
 }

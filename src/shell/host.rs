@@ -9,8 +9,6 @@ use std::time::Duration;
 
 use proxy_wasm::hostcalls;
 use proxy_wasm::types::{BufferType, LogLevel, MapType, MetricType, Status};
-use rand::rngs::SmallRng;
-use rand::{Rng, SeedableRng};
 
 use super::wasi;
 use crate::core::answer::{Edit, Reply};
@@ -21,6 +19,9 @@ use crate::port::{Expect, Host, HostError, Level, MetricKind, QueueId, Stored};
 /// A write number that no write has, which makes a write succeed only on a key never written.
 const NEVER_WRITTEN: u32 = u32::MAX;
 
+/// Carries what differs between two near moments into the high bits.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// Which header map.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Map {
@@ -29,41 +30,28 @@ pub(super) enum Map {
 }
 
 /// Envoy, as the host of this VM.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Envoy {
-    random: RefCell<SmallRng>,
     /// Metrics by name: defining one twice makes a second one.
     metrics: RefCell<BTreeMap<String, u32>>,
     is_tracing: Cell<bool>,
 }
 
-impl Envoy {
-    pub(super) fn new() -> Envoy {
-        let mut seed = [0; 8];
-        if getrandom::fill(&mut seed).is_err() {
-            // Only jitter depends on it.
-            seed = wasi::now().0.to_le_bytes();
-        }
-        Envoy {
-            random: RefCell::new(SmallRng::seed_from_u64(u64::from_le_bytes(seed))),
-            metrics: RefCell::default(),
-            is_tracing: Cell::default(),
-        }
-    }
-}
-
 impl Host for Envoy {
     fn random(&self) -> u64 {
-        match self.random.try_borrow_mut() {
-            Ok(mut random) => random.next_u64(),
-            Err(_) => 0,
+        // Jitter alone suffers from a host that has none, and the clock still tells VMs apart.
+        match wasi::entropy() {
+            Some(bits) => u64::from_le_bytes(bits),
+            None => wasi::now().0.wrapping_mul(SPREAD),
         }
+    }
+
+    fn wall_ms(&self) -> u64 {
+        wasi::wall_ms()
     }
 
     fn entropy(&self) -> Result<[u8; 16], HostError> {
-        let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes).map_err(|_| HostError::Refused)?;
-        Ok(bytes)
+        wasi::entropy().ok_or(HostError::Refused)
     }
 
     fn shared_get(&self, key: &str) -> Result<Stored, HostError> {

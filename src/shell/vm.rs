@@ -32,7 +32,7 @@ impl Vm {
     }
 
     fn new() -> Vm {
-        let host = Envoy::new();
+        let host = Envoy::default();
         let worker = RefCell::new(Worker::new(host.random()));
         Vm { host, worker }
     }

@@ -4,7 +4,7 @@
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::memhost::call::ms;
-use crate::memhost::{Ask, Reply, Sim, State};
+use crate::memhost::{Ask, Reply, Sim, State, Vm};
 
 #[test]
 fn l15_the_queue_takes_max_waiting_calls_over_all_workers() {
@@ -144,7 +144,7 @@ fn l14_a_tick_looks_after_a_bounded_number_of_gates_and_all_have_their_turn() {
     let tick = |sim: &mut Sim| {
         let before = sim.memory.state().reads;
         let seat = &mut sim.seats[0];
-        seat.worker.tick(&seat.host, sim.now);
+        seat.tick(sim.now, 0);
         sim.memory.state().reads - before
     };
     // Gauges, which read every gate, are set by the first of two ticks at one moment at most.

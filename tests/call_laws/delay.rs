@@ -5,7 +5,7 @@
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::memhost::call::ms;
-use crate::memhost::host::Random;
+use crate::memhost::memory::Random;
 use crate::memhost::{Ask, Reply, Sim, State};
 
 fn sim(fields: &str, random: u64) -> Sim {

@@ -4,7 +4,7 @@
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::memhost::call::{header, ms};
-use crate::memhost::{Ask, Reply, Sim, State};
+use crate::memhost::{Ask, Reply, Sim, State, Vm};
 
 const ONE: &str = r#""max_concurrent_calls":1"#;
 
@@ -132,7 +132,7 @@ fn attempt_alone_forgets_a_call_that_nothing_follows() {
     sim.abort(id);
     assert_eq!(sim.sums(), Default::default());
     sim.run(ms(2000));
-    assert!(!sim.seats[0].worker.is_busy(weir::core::time::Time::NEVER));
+    assert!(!sim.seats[0].is_busy(weir::core::time::Time::NEVER));
     sim.check_empty();
 }
 

@@ -6,7 +6,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use weir::port::Level;
 
 use crate::memhost::call::ms;
-use crate::memhost::host::Random;
+use crate::memhost::memory::Random;
 use crate::memhost::{Ask, Reply, Sim, State};
 
 /// One call at a time for each credential.

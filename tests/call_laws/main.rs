@@ -9,6 +9,7 @@
 
 mod bounds;
 mod cap;
+mod cost;
 mod death;
 mod degraded;
 mod delay;
@@ -24,4 +25,5 @@ mod refused;
 mod reload;
 mod shadow;
 mod stats;
+mod successes;
 mod uploads;

@@ -171,7 +171,7 @@ fn a_retry_and_a_give_up_are_one_line_each() {
         assert!(line.starts_with(&format!(r#"{{"weir":"{event}","policy":"p","key":"#)));
         let expected = format!(
             concat!(
-                r#","class":"burst_rate","status":429,"evidence":"code:RequestBurstTooFast","#,
+                r#","class":"burst_rate","status":429,"evidence":"body:error.code=RequestBurstTooFast","#,
                 r#""attempt":{},"of":2,"delay_ms":{},"server_min_ms":7000}}"#
             ),
             attempt, delay

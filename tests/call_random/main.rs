@@ -11,75 +11,13 @@
 #[path = "../memhost/mod.rs"]
 mod memhost;
 mod ops;
+mod troubles;
 mod world;
-
-use proptest::prelude::*;
-
-use ops::{calm, dark, hedged, rough, runs};
-use world::World;
 
 /// Runs of each test; `WEIR_PROVE=1` takes minutes.
 fn cases() -> u32 {
     match std::env::var_os("WEIR_PROVE") {
         Some(_) => 5000,
         None => 100,
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: cases(),
-        max_shrink_iters: 2000,
-        ..ProptestConfig::default()
-    })]
-
-    #[test]
-    fn while_all_goes_well_every_law_holds_after_every_step(
-        (ops, random, serve) in runs(calm())
-    ) {
-        let mut world = World::new(random);
-        for op in &ops {
-            world.apply(op);
-            world.check_always();
-            world.check_calm(op);
-        }
-        world.let_go(serve);
-    }
-
-    #[test]
-    fn attempts_of_envoys_own_are_counted_and_leave_nothing(
-        (ops, random, serve) in runs(hedged())
-    ) {
-        let mut world = World::new(random);
-        for op in &ops {
-            world.apply(op);
-            world.check_always();
-            world.check_calm(op);
-        }
-        world.let_go(serve);
-    }
-
-    #[test]
-    fn lost_wake_ups_conflicts_and_blocked_threads_break_no_cap_and_lose_no_slot(
-        (ops, random, serve) in runs(rough())
-    ) {
-        let mut world = World::new(random);
-        for op in &ops {
-            world.apply(op);
-            world.check_always();
-        }
-        world.let_go(serve);
-    }
-
-    #[test]
-    fn without_shared_data_nothing_is_lost_either(
-        (ops, random, serve) in runs(dark())
-    ) {
-        let mut world = World::new(random);
-        for op in &ops {
-            world.apply(op);
-            world.check_always();
-        }
-        world.let_go(serve);
     }
 }

@@ -33,6 +33,9 @@ pub(crate) enum Op {
     Conflicts(u32),
     LoseWakes(bool),
     Dark(bool),
+    /// One in so many host calls fails, drawn from a seed; none if 0.
+    #[allow(dead_code, reason = "a host of the core alone has no such calls")]
+    Fail(u64, u64),
 }
 
 pub(crate) fn calm() -> impl Strategy<Value = Op> {

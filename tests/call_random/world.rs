@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use weir::core::config::Config;
-
 use super::memhost::call::{Attempt, ms};
-use super::memhost::host::Random;
+use super::memhost::calls::Failing;
+use super::memhost::memory::Random;
 use super::memhost::sim::{config, policy};
+use super::memhost::vm::Plugin;
 use super::memhost::{Ask, Reply, Sim, State};
 use super::ops::Op;
 
@@ -16,7 +16,7 @@ const MAX_WAIT_MS: u64 = 2000;
 const BASE_MS: u64 = 100;
 const TICK_MS: u64 = 4;
 
-fn settings() -> [Rc<Config>; 4] {
+fn settings() -> [Rc<Plugin>; 4] {
     [(2, 3), (1, 100), (4, 100), (3, 0)].map(|(cap, max_waiting)| {
         config(&policy(&format!(
             r#""max_concurrent_calls":{cap},"patience_header":"x-patience",
@@ -60,9 +60,11 @@ fn reply(which: usize) -> Reply {
 /// The world of one run.
 pub(crate) struct World {
     sim: Sim,
-    settings: [Rc<Config>; 4],
+    settings: [Rc<Plugin>; 4],
     /// Shared data refused calls, so some have no slot.
     was_dark: bool,
+    /// Host calls fail: of laws, only what the host itself sees to is left while they do.
+    fails: bool,
 }
 
 impl World {
@@ -83,6 +85,7 @@ impl World {
             sim,
             settings,
             was_dark: false,
+            fails: false,
         }
     }
 
@@ -203,6 +206,13 @@ impl World {
             }
             Op::Conflicts(every) => self.sim.memory.state().faults.conflict_every = every,
             Op::LoseWakes(lost) => self.sim.memory.state().faults.lost_wakes = lost,
+            Op::Fail(one_in, seed) => {
+                self.fails = true;
+                self.sim.memory.state().calls.failing = match one_in {
+                    0 => Failing::None,
+                    _ => Failing::OneIn(one_in, Random::Stream(seed)),
+                };
+            }
             Op::Dark(is_dark) => {
                 self.sim.memory.state().faults.no_data = is_dark;
                 self.was_dark |= is_dark;
@@ -212,6 +222,9 @@ impl World {
 
     /// What holds after every step, whatever goes wrong with wake-ups and writes.
     pub(crate) fn check_always(&mut self) {
+        if self.fails {
+            return;
+        }
         for (id, wait) in self.sim.holds.drain(..) {
             assert!(wait >= ms(BASE_MS), "L9: call {id} after {wait:?}");
         }
@@ -250,6 +263,7 @@ impl World {
     /// Everything works again, and what is still there is served, or goes.
     pub(crate) fn let_go(&mut self, serve: bool) {
         self.sim.memory.state().faults = Default::default();
+        self.sim.memory.state().calls.failing = Failing::None;
         self.sim.route = Default::default();
         for worker in 0..WORKERS {
             self.sim.seats[worker].is_blocked = false;
@@ -273,6 +287,12 @@ impl World {
                 break;
             }
             self.sim.run(ms(1000));
+        }
+        if self.fails {
+            // A call whose resume failed waits for its client.
+            while let Some(id) = self.pick(0, |_| true) {
+                self.sim.abort(id);
+            }
         }
         assert!(self.sim.calls.iter().all(|call| call.is_over), "L3");
         self.sim.check_empty();

@@ -168,6 +168,10 @@ impl Host for BatonHost<'_> {
         0
     }
 
+    fn wall_ms(&self) -> u64 {
+        0
+    }
+
     fn entropy(&self) -> Result<[u8; 16], HostError> {
         Ok([0; 16])
     }

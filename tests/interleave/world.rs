@@ -478,11 +478,11 @@ impl World {
         calls.all(|phase| *phase == Phase::Gone)
     }
 
+    /// What the record has of a worker, under whichever of its names.
     pub fn entry(&self, at: usize) -> Option<&Entry> {
-        let owner = self.workers[at].owner()?;
-        self.record
-            .entry(owner.slot)
-            .filter(|entry| entry.owner == owner)
+        let names = &self.workers[at].names;
+        let mut entries = self.record.entries.iter();
+        entries.find(|entry| names.contains(&entry.owner))
     }
 }
 

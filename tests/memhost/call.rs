@@ -6,21 +6,23 @@ use std::time::Duration;
 
 use weir::core::answer::Edit;
 use weir::core::call::{Headers, StreamId};
-use weir::core::config::Config;
 use weir::core::time::Time;
+
+use super::vm::Plugin;
 
 /// A request.
 #[derive(Clone, Default)]
 pub(crate) struct Ask {
     pub(crate) worker: usize,
     pub(crate) cluster: &'static str,
+    pub(crate) host: &'static str,
     pub(crate) headers: Vec<(&'static str, String)>,
     /// The client has not sent the whole request yet.
     pub(crate) uploading: bool,
     /// A connection that was opened earlier; else a new one.
     pub(crate) connection: Option<u64>,
     /// A configuration that is draining; else the worker's.
-    pub(crate) config: Option<Rc<Config>>,
+    pub(crate) config: Option<Rc<Plugin>>,
 }
 
 impl Ask {
@@ -28,6 +30,7 @@ impl Ask {
         Ask {
             worker,
             cluster: "ark",
+            host: "llm",
             ..Ask::default()
         }
     }
@@ -39,6 +42,11 @@ impl Ask {
 
     pub(crate) fn cluster(mut self, cluster: &'static str) -> Ask {
         self.cluster = cluster;
+        self
+    }
+
+    pub(crate) fn host(mut self, host: &'static str) -> Ask {
+        self.host = host;
         self
     }
 
@@ -130,7 +138,7 @@ pub(crate) struct Call {
     pub(crate) worker: usize,
     pub(crate) cluster: &'static str,
     pub(crate) connection: u64,
-    pub(crate) config: Rc<Config>,
+    pub(crate) config: Rc<Plugin>,
     /// As the provider gets them.
     pub(crate) headers: Headers,
     pub(crate) request_complete: bool,

@@ -9,6 +9,7 @@ use weir::core::call::{Action, StreamId};
 
 use super::call::Call;
 use super::sim::Sim;
+use super::vm::Vm;
 
 /// More steps than this without the clock moving are a livelock.
 const STEPS: usize = 10_000;
@@ -70,10 +71,8 @@ impl Sim {
     pub(crate) fn settle(&mut self) {
         for _ in 0..STEPS {
             self.lose_calls_of_the_dead();
-            let woken = self.memory.woken(|vm| self.gets_to_run(vm));
-            if let Some(vm) = woken {
-                let seat = &mut self.seats[vm];
-                let actions = seat.worker.wake(&seat.host, self.now);
+            if let Some(vm) = self.woken() {
+                let actions = self.seats[vm].wake(self.now);
                 self.act(actions);
             } else if let Some(id) = self.due_retry() {
                 self.calls[id].retry_at = None;
@@ -95,13 +94,13 @@ impl Sim {
         self.gets_to_run(call.worker)
     }
 
-    fn gets_to_run(&self, vm: usize) -> bool {
+    pub(crate) fn gets_to_run(&self, vm: usize) -> bool {
         !self.seats[vm].is_blocked && !self.is_dead(vm)
     }
 
     pub(crate) fn keep_pace(&mut self) {
         for seat in &mut self.seats {
-            if seat.worker.is_busy(self.now + 2 * IDLE) {
+            if seat.is_busy(self.now + 2 * IDLE) {
                 seat.next_tick = seat.next_tick.min(self.now + self.busy);
             }
         }
@@ -136,15 +135,16 @@ impl Sim {
     }
 
     pub(crate) fn tick(&mut self, vm: usize) {
+        for root in 0..self.seats[vm].roots() {
+            let actions = self.seats[vm].tick(self.now, root);
+            self.act(actions);
+        }
         let seat = &mut self.seats[vm];
-        let actions = seat.worker.tick(&seat.host, self.now);
-        let pace = if seat.worker.is_busy(self.now + 2 * IDLE) {
-            self.busy
-        } else {
-            IDLE
+        let pace = match seat.is_busy(self.now + 2 * IDLE) {
+            true => self.busy,
+            false => IDLE,
         };
         seat.next_tick = self.now + pace;
-        self.act(actions);
         self.settle();
     }
 }

@@ -2,9 +2,8 @@
 
 use std::rc::Rc;
 
-use weir::core::call::Worker;
-
-use super::sim::{Seat, Sim};
+use super::seat::Seat;
+use super::sim::Sim;
 
 impl Sim {
     /// A VM dies between two callbacks.
@@ -26,13 +25,8 @@ impl Sim {
     pub(crate) fn add_worker(&mut self) -> usize {
         let vm = self.seats.len();
         let config = Rc::clone(&self.seats[0].config);
-        self.seats.push(Seat {
-            worker: Worker::new(0xabc0 + vm as u64),
-            host: self.memory.host(vm),
-            config: Rc::clone(&config),
-            is_blocked: false,
-            next_tick: self.now,
-        });
+        let seat = Seat::new(&self.memory, vm, &config, self.now);
+        self.seats.push(seat);
         self.configure(vm, &config);
         vm
     }

@@ -8,6 +8,7 @@ use weir::core::call::arrive::{Arrived, Request};
 
 use super::call::{Ask, Call, Received, edit};
 use super::sim::Sim;
+use super::vm::Vm;
 
 impl Sim {
     /// A call arrives.
@@ -15,7 +16,7 @@ impl Sim {
         let id = self.calls.len();
         let connection = ask.connection.unwrap_or_else(|| self.take_connection());
         let seat = &self.seats[ask.worker];
-        let mut headers: Vec<_> = [(":authority", "llm"), (":path", "/v1/chat")]
+        let mut headers: Vec<_> = [(":authority", ask.host), (":path", "/v1/chat")]
             .map(|(name, value)| (name.as_bytes().to_vec(), value.as_bytes().to_vec()))
             .into();
         for (name, value) in &ask.headers {
@@ -60,9 +61,7 @@ impl Sim {
             connection: call.connection,
             headers: &call.headers,
         };
-        let arrived = seat
-            .worker
-            .arrive(&seat.host, self.now, gate, &request, &call.config);
+        let arrived = seat.arrive(self.now, gate, &request, &call.config);
         let (marked, waits) = match arrived {
             Arrived::Untouched => {
                 self.begin_attempt(id);
@@ -112,9 +111,7 @@ impl Sim {
         assert!(!call.is_over, "call {id} is answered after its end");
         if let Some(gate) = call.gate {
             let seat = &mut self.seats[call.worker];
-            let edits =
-                seat.worker
-                    .answer(&seat.host, self.now, gate, status, &headers, via_upstream);
+            let edits = seat.answer(self.now, gate, status, &headers, via_upstream);
             edit(&mut headers, &edits);
             if matches!(status, 429 | 503 | 529) || !call.attempts.is_empty() || !via_upstream {
                 call.has_grant = false;
@@ -134,7 +131,7 @@ impl Sim {
     pub(crate) fn finish(&mut self, id: usize) {
         if let Some(gate) = self.calls[id].gate {
             let seat = &mut self.seats[self.calls[id].worker];
-            seat.worker.end_answer(&seat.host, self.now, gate);
+            seat.end_answer(self.now, gate);
         }
         self.close(id, false);
     }
@@ -151,7 +148,7 @@ impl Sim {
         let end_gate = |sim: &mut Sim| {
             if let Some(gate) = gate {
                 let seat = &mut sim.seats[sim.calls[id].worker];
-                seat.worker.end(&seat.host, sim.now, gate);
+                seat.end(sim.now, gate);
                 sim.streams.remove(&gate);
             }
         };

@@ -1,7 +1,9 @@
 //! A host in memory and an Envoy around it, so that the real core can be asked about any order of
 //! events at exact times. One thread, no clock, no sockets: a test that fails once fails always.
 //!
-//! - [`host`]: [`weir::port::Host`] over what all VMs of a process share.
+//! - [`memory`]: what all VMs of a process share; [`calls`]: which host calls fail.
+//! - [`host`]: [`weir::port::Host`] over it.
+//! - [`vm`]: what Envoy asks of one VM; [`seat`]: a worker thread that answers with the core.
 //! - [`sim`]: one process, and what a test may ask of it.
 //! - [`downstream`]: calls arrive, are answered and end.
 //! - [`router`]: what Envoy's router does with attempts and their answers.
@@ -21,15 +23,21 @@
 )]
 
 pub(crate) mod call;
+pub(crate) mod calls;
 pub(crate) mod clock;
 pub(crate) mod death;
 pub(crate) mod downstream;
 pub(crate) mod host;
+pub(crate) mod memory;
 pub(crate) mod newer;
 pub(crate) mod router;
+pub(crate) mod seat;
 pub(crate) mod sim;
+pub(crate) mod vm;
 pub(crate) mod watch;
 
 pub(crate) use call::{Ask, Reply, State};
-pub(crate) use host::{MemHost, Memory};
+pub(crate) use host::MemHost;
+pub(crate) use memory::Memory;
 pub(crate) use sim::Sim;
+pub(crate) use vm::Vm;

@@ -5,12 +5,12 @@ use std::time::Duration;
 use weir::core::answer::Edit;
 use weir::core::call::arrive::Request;
 use weir::core::call::attempt::{AnswerHead, Begin, Next};
-use weir::core::call::read::Part;
 use weir::core::call::{Headers, StreamId};
 use weir::core::time::Time;
 
 use super::call::{Attempt, Reply, edit, header, status};
 use super::sim::Sim;
+use super::vm::Vm;
 
 /// What the route and its cluster allow.
 #[derive(Clone, Debug, Default)]
@@ -50,14 +50,7 @@ impl Sim {
                 connection: call.connection,
                 headers: &call.headers,
             };
-            let left = seat.worker.begin_attempt(
-                &seat.host,
-                self.now,
-                stream,
-                begin,
-                &request,
-                &call.config,
-            );
+            let left = seat.begin_attempt(self.now, stream, begin, &request, &call.config);
             call.reference = left.or(call.reference);
         }
         let attempt = Attempt {
@@ -90,7 +83,7 @@ impl Sim {
         let streams: Vec<_> = self.calls[id].attempts.keys().copied().collect();
         for stream in streams {
             let seat = &mut self.seats[self.calls[id].worker];
-            seat.worker.complete_request(stream);
+            seat.complete_request(self.now, stream);
         }
     }
 
@@ -155,7 +148,7 @@ impl Sim {
                 is_whole,
             };
             let seat = &mut self.seats[call.worker];
-            seat.worker.begin_answer(&seat.host, self.now, stream, head)
+            seat.begin_answer(self.now, stream, head)
         } else {
             Next::UNCHANGED
         };
@@ -189,17 +182,8 @@ impl Sim {
             attempt.kept = bytes.to_vec();
         }
         if self.has_attempt {
-            let kept = &attempt.kept;
-            let part = Part {
-                size: kept.len(),
-                is_end,
-                read: |from: usize, at_most: usize| {
-                    let end = kept.len().min(from + at_most);
-                    kept.get(from..end).unwrap_or_default().to_vec()
-                },
-            };
             let seat = &mut self.seats[call.worker];
-            let next = seat.worker.read_answer(&seat.host, self.now, stream, part);
+            let next = seat.read_answer(self.now, stream, &attempt.kept, is_end);
             match next {
                 Next::Pause => {
                     assert!(attempt.is_paused, "a passed answer is paused at its body");
@@ -285,7 +269,7 @@ impl Sim {
     pub(crate) fn end_attempt(&mut self, id: usize, stream: StreamId) {
         if self.has_attempt {
             let seat = &mut self.seats[self.calls[id].worker];
-            seat.worker.end_attempt(&seat.host, self.now, stream);
+            seat.end_attempt(self.now, stream);
         }
         self.calls[id].attempts.remove(&stream);
         self.streams.remove(&stream);

@@ -1,18 +1,21 @@
 //! One process: its workers, its streams, and what a test may ask of them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 
 use weir::core::answer::Reply as Own;
 use weir::core::call::arrive::{Arrived, Request};
-use weir::core::call::{Action, StreamId, Worker};
+use weir::core::call::{Action, StreamId};
 use weir::core::config::Config;
 use weir::core::time::Time;
 
 use super::call::{Ask, Call, Received, State, edit, ms};
-use super::host::{MemHost, Memory};
+use super::memory::Memory;
 use super::router::Route;
+use super::seat::Seat;
+use super::vm::{Plugin, Vm};
 
 /// One Envoy process with Weir in it.
 pub(crate) struct Sim {
@@ -20,6 +23,8 @@ pub(crate) struct Sim {
     pub(crate) now: Time,
     /// The tick while something is due.
     pub(crate) busy: Duration,
+    /// The number of the first seat's VM in the process.
+    first_vm: usize,
     pub(crate) seats: Vec<Seat>,
     pub(crate) calls: Vec<Call>,
     pub(crate) route: Route,
@@ -41,18 +46,12 @@ pub(crate) struct Sim {
     next_connection: u64,
 }
 
-/// A worker thread.
-pub(crate) struct Seat {
-    pub(crate) worker: Worker,
-    pub(crate) host: MemHost,
-    pub(crate) config: Rc<Config>,
-    /// The thread is busy elsewhere: neither wake-ups nor ticks reach it.
-    pub(crate) is_blocked: bool,
-    pub(crate) next_tick: Time,
-}
-
-pub(crate) fn config(json: &str) -> Rc<Config> {
-    Rc::new(Config::parse(json.as_bytes()).expect("a valid configuration"))
+pub(crate) fn config(json: &str) -> Rc<Plugin> {
+    let config = Config::parse(json.as_bytes()).expect("a valid configuration");
+    Rc::new(Plugin {
+        json: json.to_owned(),
+        config: Rc::new(config),
+    })
 }
 
 /// One policy named `p` with these fields.
@@ -64,17 +63,19 @@ pub(crate) fn policy(fields: &str) -> String {
 impl Sim {
     /// Workers under one configuration, ticking every millisecond while something is due.
     pub(crate) fn new(workers: usize, json: &str) -> Sim {
-        let memory = Memory::default();
+        Sim::part_of(&Memory::default(), 0..workers, json)
+    }
+
+    /// Some workers of a process, by the numbers of their VMs.
+    pub(crate) fn part_of(memory: &Memory, vms: Range<usize>, json: &str) -> Sim {
+        let memory = memory.clone();
         let config = config(json);
         let now = Time(1_000_000_000_000);
-        let seats = (0..workers).map(|vm| Seat {
-            worker: Worker::new(0xabc0 + vm as u64),
-            host: memory.host(vm),
-            config: Rc::clone(&config),
-            is_blocked: false,
-            next_tick: now,
-        });
+        let first_vm = vms.start;
+        let workers = vms.len();
+        let seats = vms.map(|vm| Seat::new(&memory, vm, &config, now));
         let mut sim = Sim {
+            first_vm,
             seats: seats.collect(),
             memory,
             now,
@@ -104,11 +105,11 @@ impl Sim {
     }
 
     /// A configuration comes into force on a worker.
-    pub(crate) fn configure(&mut self, worker: usize, config: &Rc<Config>) {
+    pub(crate) fn configure(&mut self, worker: usize, config: &Rc<Plugin>) {
         let now = self.now;
         let seat = &mut self.seats[worker];
         seat.config = Rc::clone(config);
-        seat.worker.configure(&seat.host, now, config);
+        seat.configure(now, config);
         self.settle();
     }
 
@@ -118,6 +119,16 @@ impl Sim {
         for worker in 0..self.seats.len() {
             self.configure(worker, &config);
         }
+    }
+
+    /// A seat of this part of the process that runs and whose queue holds a message.
+    pub(crate) fn woken(&self) -> Option<usize> {
+        let seat = |vm: usize| {
+            vm.checked_sub(self.first_vm)
+                .filter(|seat| *seat < self.seats.len())
+        };
+        let runs = |vm| seat(vm).is_some_and(|seat| self.gets_to_run(seat));
+        self.memory.woken(runs).and_then(seat)
     }
 
     pub(crate) fn take_connection(&mut self) -> u64 {

@@ -5,6 +5,7 @@ use weir::core::wait::registry::{directory, read};
 
 use super::call::State;
 use super::sim::Sim;
+use super::vm::Vm;
 
 /// What the records say, summed over all gates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,11 +42,14 @@ impl Sim {
 
     /// Slots in use, by the test's own count.
     pub(crate) fn in_flight(&self) -> u64 {
-        let of = |call: &super::call::Call| {
-            let attempts = call.attempts.values().filter(|a| a.has_slot).count();
-            (attempts + usize::from(call.has_grant)) as u64
-        };
-        self.calls.iter().map(of).sum()
+        (0..self.calls.len()).map(|id| self.slots_of(id)).sum()
+    }
+
+    /// Slots a call uses, by the test's own count.
+    pub(crate) fn slots_of(&self, id: usize) -> u64 {
+        let call = &self.calls[id];
+        let attempts = call.attempts.values().filter(|a| a.has_slot).count();
+        (attempts + usize::from(call.has_grant)) as u64
     }
 
     /// Calls paused at the gate, by the test's own count.
@@ -88,7 +92,7 @@ impl Sim {
             assert_eq!(self.gauge(name).unwrap_or(0), 0, "{name}");
         }
         for (vm, seat) in self.seats.iter().enumerate() {
-            let is_busy = seat.worker.is_busy(weir::core::time::Time::NEVER);
+            let is_busy = seat.is_busy(weir::core::time::Time::NEVER);
             assert!(self.is_dead(vm) || !is_busy, "something is still due");
         }
         assert!(self.streams.is_empty());

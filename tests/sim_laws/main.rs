@@ -11,6 +11,7 @@
     reason = "a failed helper is a failed test"
 )]
 
+mod owners;
 mod scenario;
 #[path = "../support/sim/mod.rs"]
 mod sim;
@@ -20,6 +21,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
+use weir::core::gate::owner::SLOTS;
 use weir::core::time::Time;
 use weir::port::Level;
 
@@ -100,28 +102,28 @@ fn break_something(scenario: &Scenario, world: &mut World<Weir>, chance: &mut Dr
 }
 
 #[test]
-fn all_laws_hold_while_nothing_goes_wrong() {
-    seeds("all_laws_hold", 400, |seed| {
+fn l1_l2_l3_l4_l9_l15_hold_while_nothing_goes_wrong() {
+    seeds("while_nothing", 400, |seed| {
         run(&Scenario::new(seed));
     });
 }
 
 #[test]
-fn lost_wake_ups_and_beaten_writes_break_no_law() {
-    seeds("lost_wake_ups", 200, |seed| {
+fn l1_l3_l4_l9_hold_where_wake_ups_are_lost_and_writes_beaten() {
+    seeds("wake_ups_are_lost", 200, |seed| {
         run(&Scenario::rough(seed));
     });
 }
 
 #[test]
-fn vms_that_die_at_any_host_call_break_no_cap_and_leave_nothing() {
-    seeds("vms_that_die", 200, |seed| {
+fn l1_l3_l4_l9_hold_where_vms_die_at_any_host_call() {
+    seeds("vms_die", 200, |seed| {
         run(&Scenario::deadly(seed));
     });
 }
 
 #[test]
-fn every_window_keeps_the_rate() {
+fn l7_every_window_keeps_the_rate() {
     seeds("every_window", 150, |seed| {
         let scenario = Scenario::paced(seed);
         let (per_second, burst) = scenario.rate.expect("a rate");
@@ -135,7 +137,22 @@ fn every_window_keeps_the_rate() {
 }
 
 #[test]
-fn ten_thousand_wait_and_all_are_served() {
+fn l16_beyond_128_workers_calls_go_on_uncounted_and_the_others_keep_the_cap() {
+    seeds("beyond_128", 1, |seed| {
+        for workers in [128, 256] {
+            let (world, watch) = run(&Scenario::many_workers(seed, workers));
+            let envoy = &world.peer.envoys[0];
+            assert!(watch.waited > 0, "the cap is never met");
+            let degraded = envoy.memory.state().highest["weir.plugin.degraded"];
+            let expected = u64::from(workers > usize::from(SLOTS));
+            assert_eq!(degraded, expected, "degraded, {workers} workers");
+            assert_eq!(envoy.uncounted > 0, workers > usize::from(SLOTS));
+        }
+    });
+}
+
+#[test]
+fn l2_l3_l15_ten_thousand_wait_and_all_are_served() {
     seeds("ten_thousand", 1, |seed| {
         let (world, watch) = run(&Scenario::crowd(seed));
         assert!(watch.most_waiting >= 10_000, "{}", watch.most_waiting);

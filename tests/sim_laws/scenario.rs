@@ -140,6 +140,11 @@ impl Scenario {
         Scenario {
             faults,
             then_cap: None,
+            // What hangs under a dead VM hangs no longer than this.
+            habits: Habits {
+                patience: Duration::from_secs(4),
+                aborts: 0.0,
+            },
             ..Scenario::new(seed)
         }
     }
@@ -160,6 +165,28 @@ impl Scenario {
                 aborts: 0.0,
             },
             ..all
+        }
+    }
+
+    /// More workers than there are worker slots, or just as many.
+    pub(crate) fn many_workers(seed: u64, workers: usize) -> Scenario {
+        Scenario {
+            envoys: 1,
+            workers,
+            clusters: 1,
+            cap: 50,
+            then_cap: None,
+            max_waiting: 10_000,
+            max_wait_ms: 60_000,
+            calls_per_second: 2000.0,
+            seconds: 1.0,
+            service: Service {
+                mean: Duration::from_millis(60),
+                ..Service::default()
+            },
+            limits: Vec::new(),
+            habits: Habits::default(),
+            ..Scenario::new(seed)
         }
     }
 

@@ -184,7 +184,11 @@ impl Watch {
                     let late = Duration::from_millis(20 + self.most_waiting as u64 / 4);
                     assert!(waited <= max_wait + late, "call {number} waited {waited:?}");
                     self.leave_line(slot);
-                    starts.push((known.gate, number));
+                    let envoy = &world.peer.envoys[known.vm.envoy];
+                    let is_counted = envoy.memory.is_reader(known.vm.vm);
+                    if is_counted {
+                        starts.push((known.gate, number));
+                    }
                 }
             }
             What::Refusal { min } => {

@@ -30,6 +30,7 @@ pub(crate) struct Bootstrap {
     before_gate: Vec<Value>,
     after_gate: Vec<Value>,
     buffer: bool,
+    stop_iteration: bool,
     hcm: Value,
     vhost: Value,
     listener: Value,
@@ -61,6 +62,7 @@ impl Bootstrap {
             before_gate: vec![],
             after_gate: vec![],
             buffer: false,
+            stop_iteration: true,
             hcm: json!({}),
             vhost: json!({}),
             listener: json!({}),
@@ -139,6 +141,14 @@ impl Bootstrap {
             ..self
         }
         .replay_limit(BODY_LIMIT)
+    }
+
+    /// `allow_on_headers_stop_iteration` is forgotten on the attempt half.
+    pub(crate) fn without_stop_iteration(self) -> Self {
+        Self {
+            stop_iteration: false,
+            ..self
+        }
     }
 
     /// One more filter that requests meet before the gate.
@@ -275,7 +285,7 @@ impl Bootstrap {
     /// One half as it stands in the chain.
     fn half(&self, config: &str, name: &str, dir: &Path) -> Value {
         if !self.discovered {
-            return self.wasm(config, name == "attempt");
+            return self.wasm(config, self.stop_iteration && name == "attempt");
         }
         json!({"name": name, "config_discovery": {
             "type_urls": [format!("{API}.extensions.filters.http.wasm.v3.Wasm")],

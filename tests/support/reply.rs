@@ -97,11 +97,25 @@ impl Reply {
             .map(|i| format!("data: {{\"chunk\":{i}}}\n\n").into())
             .collect();
         chunks.push("data: [DONE]\n\n".into());
+        Self::stream(chunks)
+    }
+
+    /// A stream of events in these pieces.
+    pub(crate) fn stream(chunks: Vec<Bytes>) -> Self {
         Self {
             body: Payload::Chunks(chunks, None),
             ..Self::new(200, "")
         }
         .header("content-type", "text/event-stream")
+    }
+
+    /// The whole body of a reply that has one.
+    pub(crate) fn bytes(&self) -> Bytes {
+        match &self.body {
+            Payload::Whole(bytes) => bytes.clone(),
+            Payload::Chunks(chunks, _) => chunks.concat().into(),
+            other => panic!("{other:?} has no whole body"),
+        }
     }
 
     pub(crate) fn reset() -> Self {

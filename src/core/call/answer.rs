@@ -3,7 +3,8 @@
 use super::state::{Call, Stage};
 use super::{Headers, StreamId, Worker};
 use crate::core::answer::{Edit, Finished, edits};
-use crate::core::classify::{Answer, classify, is_refusal_status};
+use crate::core::classify::{Answer, Provider, classify, is_refusal_status};
+use crate::core::config::Policy;
 use crate::core::report::stats::{Avoided, Count};
 use crate::core::time::Time;
 use crate::port::Host;
@@ -80,14 +81,18 @@ impl Worker {
             status,
             headers,
             body: &[],
-            provider: call.policy().map_or("auto", |p| p.provider().name()),
+            is_whole: false,
+            provider: call.policy().map_or(Provider::AUTO, Policy::provider),
+            host: None,
+            now_ms: host.wall_ms(),
+            rules: call.policy().map_or(&[], |p| p.classify().rules()),
         });
-        if let Some(class) = verdict.refusal {
+        if let Some(class) = verdict.refused() {
             self.stats.count(&call.policy_name, Count::Refusal(class));
             self.stats.count(&call.policy_name, Count::GaveUp(class));
             call.passed = Some(super::state::Passed {
                 class,
-                known_wait: verdict.server_min,
+                known_wait: verdict.server_min(),
                 budget_spent: false,
             });
         }

@@ -105,11 +105,13 @@ impl Worker {
             stream,
             Attempt {
                 number: begin.number,
+                host: request.header(":authority").map(<[u8]>::to_vec),
                 began: now,
                 has_slot,
                 request_complete: begin.request_complete,
                 deadline: left.map_or(Time::NEVER, |left| now + left),
                 reading: None,
+                unseen: None,
             },
         );
         self.streams.insert(stream, id);
@@ -158,11 +160,31 @@ impl Worker {
             is_whole,
         } = head;
         // A mark that is not ours would make the router retry.
-        let foreign = match call.is_shadow() {
+        let is_shadow = call.is_shadow();
+        let foreign = match is_shadow {
             true => Vec::new(),
             false => remove_marks(&headers),
         };
-        if !may_refuse(status) {
+        if (200..300).contains(&status) && !is_whole {
+            let attempt = call.attempts.get(&stream);
+            let look = attempt.and_then(|a| self.begin_look(now, call, a, status, &headers));
+            if let (Some((look, until)), Some(attempt)) = (look, call.attempts.get_mut(&stream)) {
+                attempt.reading = Some(Reading {
+                    status,
+                    headers,
+                    body: Vec::new(),
+                    request_complete: true,
+                    until,
+                    look: Some(look),
+                });
+                return match is_shadow {
+                    true => Next::UNCHANGED,
+                    false => Next::Pause,
+                };
+            }
+        }
+        let rules = call.policy().map_or(&[][..], |p| p.classify().rules());
+        if status < 300 || !may_refuse(status, rules) {
             // It goes to the client, whatever a hedged attempt beside it was told.
             call.forget_refusal();
             if is_whole {
@@ -184,13 +206,14 @@ impl Worker {
             body: Vec::new(),
             request_complete: attempt.request_complete,
             until: now + READ_FOR,
+            look: None,
         });
         let body = match is_whole {
             true => Body::Whole,
             // Not kept back: the host would put an error of its own in the place of what does not
             // fit its buffer.
             false if length > BODY_CAP as u64 => Body::OverCap,
-            false if call.is_shadow() => return Next::UNCHANGED,
+            false if is_shadow => return Next::UNCHANGED,
             false => return Next::Pause,
         };
         self.conclude(host, now, call, stream, body)
@@ -235,10 +258,14 @@ impl Worker {
 }
 
 /// The length an answer's headers announce; 0 if none.
-fn content_length(headers: &Headers) -> u64 {
-    headers
-        .iter()
-        .find(|(name, _)| name == b"content-length")
-        .and_then(|(_, value)| std::str::from_utf8(value).ok()?.parse().ok())
+pub(super) fn content_length(headers: &Headers) -> u64 {
+    first(headers, "content-length")
+        .and_then(|value| std::str::from_utf8(value).ok()?.parse().ok())
         .unwrap_or(0)
+}
+
+/// The first value of a header.
+pub(super) fn first<'a>(headers: &'a Headers, name: &str) -> Option<&'a [u8]> {
+    let found = headers.iter().find(|(n, _)| n == name.as_bytes());
+    found.map(|(_, value)| value.trim_ascii())
 }

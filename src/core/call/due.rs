@@ -32,7 +32,7 @@ pub(super) struct Clock {
     flushed: Option<Time>,
     degraded: Option<Time>,
     was_degraded: Option<bool>,
-    said: std::collections::BTreeMap<Avoided, Time>,
+    said: Vec<(Avoided, Time)>,
 }
 
 impl Clock {
@@ -63,7 +63,7 @@ impl Worker {
     /// the host would carry the second out on one that is gone.
     fn handle_due(&mut self, host: &impl Host, now: Time, actions: &mut Vec<Action>) {
         let granted = actions.iter().map(Action::stream);
-        let mut acted: BTreeSet<CallId> = granted
+        let mut acted: Vec<CallId> = granted
             .filter_map(|stream| self.streams.get(&stream).copied())
             .collect();
         // Room of its own: a busy queue does not put off the clock.
@@ -78,7 +78,7 @@ impl Worker {
                 break;
             };
             if let Some(action) = self.call_due(host, now, id) {
-                acted.insert(id);
+                acted.push(id);
                 actions.push(action);
             }
         }
@@ -151,7 +151,7 @@ impl Worker {
         }
     }
 
-    /// A refusal's body has not ended in time: what is there must do.
+    /// A body has not ended in time: what is there must do.
     fn stop_reading(
         &mut self,
         host: &impl Host,
@@ -160,6 +160,9 @@ impl Worker {
         stream: StreamId,
     ) -> Option<Action> {
         let reading = call.attempts.get(&stream)?.reading.as_ref()?;
+        if reading.look.is_some() {
+            return self.stop_look(host, now, call, stream);
+        }
         let (body, avoided) = match reading.body.is_empty() {
             true => (Body::Unseen, Avoided::NoStopIteration),
             false => (Body::WithoutEnd, Avoided::BodyWithoutEnd),
@@ -179,9 +182,14 @@ impl Worker {
     /// change.
     pub(super) fn avoid(&mut self, host: &impl Host, now: Time, avoided: Avoided) {
         self.stats.avoid(avoided);
-        let said = self.clock.said.get(&avoided);
-        if said.is_none_or(|at| now.since(*at) >= SAY_AGAIN) {
-            self.clock.said.insert(avoided, now);
+        let said = &mut self.clock.said;
+        let is_recent = |at: Time| now.since(at) < SAY_AGAIN;
+        if !said
+            .iter()
+            .any(|(what, at)| *what == avoided && is_recent(*at))
+        {
+            said.retain(|(what, _)| *what != avoided);
+            said.push((avoided, now));
             host.log(Level::Warn, &avoided.advice());
         }
     }

@@ -24,7 +24,12 @@ impl Worker {
             self.end_phantom(host, now, &mut call);
             self.drop_call(id, &call);
         }
-        if let Some(place) = call.place {
+        let has_slot = call.has_grant || call.attempts.values().any(|attempt| attempt.has_slot);
+        let has_place = matches!(call.stage, Stage::Waiting | Stage::Held(_));
+        // As a rule its last attempt gave the slot back, and there is nothing to tell.
+        if let Some(place) = call.place
+            && (has_slot || has_place)
+        {
             let line = self.gates.line_mut(place);
             for attempt in call.attempts.values().filter(|attempt| attempt.has_slot) {
                 line.finish(now.since(attempt.began));

@@ -61,11 +61,11 @@ impl Worker {
             refusal.class,
             window.base(),
             window.cap(),
-            refusal.verdict.server_min,
+            refusal.verdict.server_min(),
             [host.random(), host.random()],
         );
         let plan = decide(&Situation {
-            verdict: refusal.verdict,
+            verdict: *refusal.verdict,
             attempts_made: call.attempts_made,
             max_attempts,
             request_complete,
@@ -241,7 +241,7 @@ impl Worker {
             of: call
                 .policy()
                 .map_or(1, |policy| max_attempts(policy).of(refusal.class)),
-            server_min: refusal.verdict.server_min,
+            server_min: refusal.verdict.server_min(),
         };
         host.log(crate::port::Level::Info, &line.to_json());
     }
@@ -259,7 +259,7 @@ fn max_attempts(policy: &Policy) -> MaxAttempts {
 pub(super) fn passed(refusal: &Refusal, budget_spent: bool) -> Passed {
     Passed {
         class: refusal.class,
-        known_wait: refusal.verdict.server_min,
+        known_wait: refusal.verdict.server_min(),
         budget_spent,
     }
 }

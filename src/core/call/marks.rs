@@ -17,7 +17,7 @@ pub(super) fn retry_edits(refusal: &Refusal, has_gate: bool) -> (Vec<Edit>, Undo
     let mut edits = vec![Edit::Set(MARKER.into(), b"1".to_vec())];
     let mut undo = Undo::default();
     if has_gate {
-        hide_status(refusal.status, &mut edits, &mut undo);
+        hide_status(refusal, &mut edits, &mut undo);
     }
     for (name, value) in &refusal.headers {
         let is_in_the_way = is_ratelimited(name) || has_gate && delays(name);
@@ -33,7 +33,7 @@ pub(super) fn retry_edits(refusal: &Refusal, has_gate: bool) -> (Vec<Edit>, Undo
 /// count it as a failure of the host (law L13).
 pub(super) fn final_edits(refusal: &Refusal) -> (Vec<Edit>, Undo) {
     let (mut edits, mut undo) = no_retry_edits(refusal);
-    hide_status(refusal.status, &mut edits, &mut undo);
+    hide_status(refusal, &mut edits, &mut undo);
     (edits, undo)
 }
 
@@ -51,11 +51,16 @@ pub(super) fn no_retry_edits(refusal: &Refusal) -> (Vec<Edit>, Undo) {
     (vec![Edit::Set(RATELIMITED.into(), b"true".to_vec())], undo)
 }
 
-/// Outlier detection counts every 5xx; a refusal is no failure of the host.
-fn hide_status(status: u16, edits: &mut Vec<Edit>, undo: &mut Undo) {
-    if status >= 500 {
+/// Outlier detection counts every 5xx; a refusal is no failure of the host. The client's status is
+/// the gate half's to set.
+fn hide_status(refusal: &Refusal, edits: &mut Vec<Edit>, undo: &mut Undo) {
+    let mut routed = refusal.status;
+    if routed >= 500 {
+        routed = 429;
         edits.push(Edit::Set(":status".into(), b"429".to_vec()));
-        undo.status = Some(status);
+    }
+    if routed != refusal.client_status {
+        undo.status = Some(refusal.client_status);
     }
 }
 

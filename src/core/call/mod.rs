@@ -4,7 +4,7 @@
 //! 2. [`start`]: a slot is granted to it, by a wake-up or by a tick.
 //! 3. [`attempt`]: the attempt half sees it go out and the provider's answer come back.
 //! 4. [`read`] and [`hold`]: a refusal is read, and kept back until the call may try again, or passed
-//!    on.
+//!    on. Where a provider is known to refuse under a 200, its first words are read too (`look`).
 //! 5. [`answer`]: the gate half sees what the client is about to receive.
 //! 6. [`end`]: it is over, however that came, and gives back all it had.
 //!
@@ -21,6 +21,7 @@ mod configs;
 pub mod due;
 pub mod end;
 pub mod hold;
+mod look;
 mod marks;
 mod rank;
 pub mod read;
@@ -101,6 +102,7 @@ pub struct Worker {
     configs: Configs,
     stats: Stats,
     log: LogBudget,
+    sights: look::Sights,
     /// The hash of the process, once it was needed.
     secret: Option<Secret>,
     /// Tells this VM's calls from those of one that died.
@@ -127,6 +129,7 @@ impl Worker {
             configs: Configs::default(),
             stats: Stats::default(),
             log: LogBudget::default(),
+            sights: look::Sights::default(),
             secret: None,
             nonce,
             next_call: 0,

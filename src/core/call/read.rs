@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use super::attempt::Next;
 use super::hold::Refused;
-use super::state::{Call, Refusal};
+use super::state::{Call, Reading, Refusal};
 use super::{StreamId, Worker};
 use crate::core::answer::remove_marks;
-use crate::core::classify::{self, Answer};
+use crate::core::classify::{Answer, Class, Provider, Verdict, classify};
+use crate::core::config::Policy;
 use crate::core::report::stats::{Avoided, Count};
 use crate::core::time::Time;
 use crate::port::Host;
@@ -87,11 +88,13 @@ impl Worker {
             .get_mut(&stream)
             .and_then(|attempt| attempt.reading.as_mut());
         let Some(reading) = reading else {
+            self.find_blindness(host, now, call, stream);
             if is_end {
                 self.give_back(host, now, call, stream);
             }
             return Next::UNCHANGED;
         };
+        let is_look = reading.look.is_some();
         let have = reading.body.len();
         // A shadow keeps nothing back: each part begins anew.
         let from = if is_shadow { 0 } else { have };
@@ -99,6 +102,10 @@ impl Worker {
         let more = size.min(BODY_CAP).saturating_sub(have);
         if more > 0 {
             reading.body.extend(read(from, more));
+        }
+        self.see(call);
+        if is_look {
+            return self.look_on(host, now, call, stream, size, is_end);
         }
         match (size > BODY_CAP, is_end) {
             (false, false) if is_shadow => Next::UNCHANGED,
@@ -117,6 +124,31 @@ impl Worker {
         stream: StreamId,
         body: Body,
     ) -> Next {
+        let policy = call.config.policies().get(call.policy);
+        let Some(attempt) = call.attempts.get(&stream) else {
+            return Next::UNCHANGED;
+        };
+        let Some(reading) = &attempt.reading else {
+            return Next::UNCHANGED;
+        };
+        let name = attempt.host.as_deref();
+        let verdict = classify(&Answer {
+            is_whole: body == Body::Whole,
+            ..answer_of(reading, policy, name, host.wall_ms())
+        });
+        self.settle(host, now, call, stream, body, verdict)
+    }
+
+    /// What an answer says is known.
+    pub(super) fn settle(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        call: &mut Call,
+        stream: StreamId,
+        body: Body,
+        verdict: Verdict,
+    ) -> Next {
         let Some(attempt) = call.attempts.get_mut(&stream) else {
             return Next::UNCHANGED;
         };
@@ -125,13 +157,7 @@ impl Worker {
         let Some(reading) = attempt.reading.take() else {
             return Next::UNCHANGED;
         };
-        let verdict = classify::classify(&Answer {
-            status: reading.status,
-            headers: &reading.headers,
-            body: &reading.body,
-            provider: call.policy().map_or("auto", |p| p.provider().name()),
-        });
-        let Some(class) = verdict.refusal else {
+        let Some(class) = verdict.refused() else {
             call.forget_refusal();
             if body == Body::Whole {
                 self.give_back(host, now, call, stream);
@@ -143,6 +169,7 @@ impl Worker {
         };
         self.give_back(host, now, call, stream);
         self.stats.count(&call.policy_name, Count::Refusal(class));
+        let maps = call.policy().is_some_and(|p| p.classify().map_200());
         let refused = Refused {
             stream,
             request_complete: reading.request_complete,
@@ -150,12 +177,42 @@ impl Worker {
             deadline,
             refusal: Refusal {
                 class,
-                verdict,
+                verdict: Box::new(verdict),
                 status: reading.status,
+                client_status: match maps && reading.look.is_some() {
+                    true => mapped(class),
+                    false => reading.status,
+                },
                 headers: reading.headers,
                 attempt: number,
             },
         };
         self.plan(host, now, call, refused)
+    }
+}
+
+/// What is known of an answer, to be classified.
+pub(super) fn answer_of<'a>(
+    reading: &'a Reading,
+    policy: Option<&'a Policy>,
+    host: Option<&'a [u8]>,
+    now_ms: u64,
+) -> Answer<'a> {
+    Answer {
+        headers: &reading.headers,
+        body: &reading.body,
+        provider: policy.map_or(Provider::AUTO, Policy::provider),
+        host,
+        now_ms,
+        rules: policy.map_or(&[], |policy| policy.classify().rules()),
+        ..Answer::of_status(reading.status)
+    }
+}
+
+/// The status of a refusal that came under a 200.
+fn mapped(class: Class) -> u16 {
+    match class {
+        Class::Overloaded => 503,
+        _ => 429,
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::look::Look;
 use super::shadow::Phantom;
 use super::{Headers, StreamId};
 use crate::core::classify::{Class, Verdict};
@@ -85,8 +86,10 @@ pub(super) struct Hold {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) class: Class,
-    pub(super) verdict: Verdict,
+    pub(super) verdict: Box<Verdict>,
     pub(super) status: u16,
+    /// What the client is to get in its place if the refusal stands.
+    pub(super) client_status: u16,
     pub(super) headers: Headers,
     /// Which attempt got it.
     pub(super) attempt: u32,
@@ -116,6 +119,8 @@ pub struct Undo {
 #[derive(Debug)]
 pub(super) struct Attempt {
     pub(super) number: u32,
+    /// Whom it is sent to, by the request's authority.
+    pub(super) host: Option<Vec<u8>>,
     pub(super) began: Time,
     /// It has a slot that it has not given back.
     pub(super) has_slot: bool,
@@ -123,8 +128,10 @@ pub(super) struct Attempt {
     pub(super) request_complete: bool,
     /// The last moment to start another attempt under the route's timeout.
     pub(super) deadline: Time,
-    /// A refusal whose body is being read.
+    /// An answer whose body is being read while its headers are kept back.
     pub(super) reading: Option<Reading>,
+    /// When an answer went on of whose body nothing had been seen.
+    pub(super) unseen: Option<Time>,
 }
 
 /// A possible refusal whose body is not complete.
@@ -136,6 +143,8 @@ pub(super) struct Reading {
     /// Whether the request was complete when the answer began. Only then may it be held.
     pub(super) request_complete: bool,
     pub(super) until: Time,
+    /// For a success: how far it has been looked at.
+    pub(super) look: Option<Look>,
 }
 
 impl Call {
@@ -156,8 +165,9 @@ impl Call {
 
     /// Whether more of this attempt's answer matters.
     pub(super) fn is_reading(&self, attempt: StreamId) -> bool {
-        let reading = self.attempts.get(&attempt).map(|a| a.reading.is_some());
-        reading.unwrap_or(false) || self.is_held_by(attempt)
+        let attempts = self.attempts.get(&attempt);
+        attempts.is_some_and(|a| a.reading.is_some() || a.unseen.is_some())
+            || self.is_held_by(attempt)
     }
 
     /// When the clock next has something to say.

@@ -5,11 +5,13 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use super::classify::Classify;
 use super::limits::{Growth, Mode, Ramp, Rate};
 use super::names::HeaderName;
 use super::policy::{KeyPart, Matcher, Policy};
 use super::queue::{FairBy, Fairness, Queue};
 use super::retry::{Attempts, Retry, Window};
+use crate::core::classify::{Conditions, Rule};
 use crate::core::fnv::fnv64;
 
 impl Policy {
@@ -60,6 +62,7 @@ impl Canonical {
             queue,
             retry,
             patience_header,
+            classify,
         } = policy;
         self.text(name.as_str());
         self.number(match mode {
@@ -75,6 +78,7 @@ impl Canonical {
         self.queue(queue);
         self.retry(retry);
         self.header(patience_header.as_ref());
+        self.classify(classify);
     }
 
     fn matcher(&mut self, matcher: &Matcher) {
@@ -172,6 +176,33 @@ impl Canonical {
         self.window(*burst_window);
         self.duration(*retry_after_cap);
         self.duration(*budget);
+    }
+
+    fn classify(&mut self, classify: &Classify) {
+        let Classify { rules, map_200 } = classify;
+        self.list(rules, Canonical::rule);
+        self.number(u64::from(*map_200));
+    }
+
+    fn rule(&mut self, rule: &Rule) {
+        let Conditions {
+            status,
+            header,
+            json,
+            phrase,
+        } = rule.conditions();
+        self.number(status.map_or(0, u64::from));
+        for (name, value) in [header, json].map(Option::as_ref).map(|pair| match pair {
+            Some((name, value)) => (name.as_str(), value.as_str()),
+            // An empty name is none.
+            None => ("", ""),
+        }) {
+            self.text(name);
+            self.text(value);
+        }
+        self.text(phrase.as_deref().unwrap_or_default());
+        self.text(rule.class().name());
+        self.text(rule.wait_header().unwrap_or_default());
     }
 
     fn attempts(&mut self, attempts: Attempts) {

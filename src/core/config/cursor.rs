@@ -1,6 +1,5 @@
 //! Reading JSON with the place always at hand, so that every error can name it.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use serde_json::Number;
@@ -29,8 +28,7 @@ impl<'a> At<'a> {
         let Json::Object(fields) = self.value else {
             return Err(self.breaks(Rule::Object));
         };
-        let mut seen = BTreeSet::new();
-        for (name, value) in fields {
+        for (at, (name, value)) in fields.iter().enumerate() {
             let path = || join(&self.path, name);
             let given = || value.shown();
             if !known.contains(&name.as_str()) {
@@ -40,7 +38,8 @@ impl<'a> At<'a> {
                     nearest: Nearest::to(name, known),
                 });
             }
-            if !seen.insert(name) {
+            // Names are known here, so those before are few.
+            if fields.iter().take(at).any(|(before, _)| before == name) {
                 return Err(ConfigError::Repeated {
                     path: path(),
                     given: given(),
@@ -97,6 +96,29 @@ impl<'a> At<'a> {
             .ok_or_else(|| self.breaks(Rule::Whole { min, max }))
     }
 
+    /// The `true` or `false` here.
+    pub(super) fn yes_or_no(&self) -> Result<bool, ConfigError> {
+        match self.value {
+            Json::Bool(value) => Ok(*value),
+            _ => Err(self.breaks(Rule::YesOrNo)),
+        }
+    }
+
+    /// The text here, or the number, `true`, `false` or `null` as JSON writes it.
+    pub(super) fn scalar(&self) -> Result<String, ConfigError> {
+        match self.value {
+            Json::Text(text) => Ok(text.clone()),
+            Json::Bool(value) => Ok(value.to_string()),
+            Json::Null => Ok("null".to_owned()),
+            // A configuration that passed through a protobuf `Struct` has 8.0 for 8.
+            Json::Number(number) => Ok(match number.as_f64().and_then(whole_of) {
+                Some(whole) => whole.to_string(),
+                None => number.to_string(),
+            }),
+            Json::List(_) | Json::Object(_) => Err(self.breaks(Rule::Scalar)),
+        }
+    }
+
     /// The number here in billionths, rounded down; it must be above 0 and at most `max`. What is
     /// above 0 is at least one billionth.
     pub(super) fn nano(&self, max: u32) -> Result<u64, ConfigError> {
@@ -124,15 +146,14 @@ impl<'a> At<'a> {
                 rule: Rule::AtMost { most },
             });
         }
-        let mut seen = BTreeSet::new();
-        let mut entries = Vec::new();
+        let mut entries: Vec<(&str, At<'_>)> = Vec::new();
         for (index, (name, value)) in fields.iter().enumerate() {
             let path = match names {
                 Names::Shown => join(&self.path, name),
                 Names::Secret => format!("{}[{index}]", self.path),
             };
             let at = At { path, value };
-            if !seen.insert(name) {
+            if entries.iter().any(|(before, _)| before == name) {
                 return Err(at.repeated());
             }
             entries.push((name.as_str(), at));

@@ -153,6 +153,23 @@ pub enum Rule {
     PathPrefix,
     /// A part of the key that no earlier part repeats.
     UniqueKeyPart,
+    /// A list of bounded length.
+    ListUpTo {
+        /// The most entries.
+        max: usize,
+    },
+    /// `true` or `false`.
+    YesOrNo,
+    /// A text of bounded length.
+    ShortText,
+    /// A text, number, boolean or null.
+    Scalar,
+    /// A place in a JSON body.
+    JsonPath,
+    /// The class of a refusal.
+    Class,
+    /// A rule with at least one condition.
+    Condition,
     /// The upper end of a delay window.
     WindowCap {
         /// The field with the lower end.
@@ -201,6 +218,17 @@ impl fmt::Display for Rule {
             }
             Rule::PathPrefix => "the beginning of a path: \"/\" first, and no \"?\"",
             Rule::UniqueKeyPart => "a part that is not in the list already",
+            Rule::ListUpTo { max } => return write!(f, "a list of at most {max}"),
+            Rule::YesOrNo => "true or false",
+            Rule::ShortText => "a string of 1 to 256 bytes",
+            Rule::Scalar => "a string of 1 to 256 bytes, a number, true, false or null",
+            Rule::JsonPath => {
+                "at most 8 fields and positions, as in \"error.code\" or \"errors[0].type\""
+            }
+            Rule::Class => "the class that the rule gives",
+            Rule::Condition => {
+                "a rule with a condition (\"status\", \"header\", \"json_path\" and \"equals\", or \"phrase\")"
+            }
             Rule::WindowCap {
                 base_field,
                 base_ms,

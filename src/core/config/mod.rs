@@ -4,6 +4,7 @@
 //! where, what was given, and the rule ([`ConfigError`]). Nothing later checks a bound again.
 
 mod canonical;
+mod classify;
 mod credential;
 mod cursor;
 mod error;
@@ -15,16 +16,16 @@ mod names;
 mod nearest;
 mod pattern;
 mod policy;
-mod providers;
 mod queue;
 mod read;
 mod read_key;
 mod read_limits;
 mod read_queue;
 mod retry;
-mod unbuilt;
 mod values;
 
+pub use crate::core::classify::{PROVIDER_NAMES, Provider};
+pub use classify::Classify;
 pub use error::{ConfigError, Rule};
 pub use host::Host;
 pub use limits::{Growth, Mode, Percent, Ramp, Rate, Step};
@@ -33,7 +34,6 @@ pub use names::{HeaderName, PolicyName};
 pub use nearest::Nearest;
 pub use pattern::{HostPattern, PathPrefix};
 pub use policy::{KeyPart, Matcher, Policy};
-pub use providers::{NAMES as PROVIDER_NAMES, Provider};
 pub use queue::{FairBy, Queue};
 pub use retry::{Attempts, Retry, Window};
 

@@ -74,6 +74,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     use super::*;
+    use crate::core::classify::PROVIDER_NAMES;
 
     #[test]
     fn distances() {
@@ -108,6 +109,20 @@ mod tests {
         let long = "max_waiting".repeat(9);
         for given in ["", "banana", "ma", "_", long.as_str()] {
             assert_eq!(Nearest::to(given, KNOWN), Nearest::Known(KNOWN), "{given}");
+        }
+    }
+
+    #[test]
+    fn common_short_names_lead_to_the_profile() {
+        let table = [
+            ("llama.cpp", "llama-cpp"),
+            ("ark", "volcano-ark"),
+            ("azure", "azure-openai"),
+            ("OpenAI", "openai"),
+            ("antropic", "anthropic"),
+        ];
+        for (given, meant) in table {
+            assert_eq!(Nearest::to(given, PROVIDER_NAMES), Nearest::Close(meant));
         }
     }
 }

@@ -3,12 +3,13 @@
 
 use std::num::NonZeroU32;
 
+use super::classify::Classify;
 use super::limits::{Mode, Ramp, Rate};
 use super::names::{HeaderName, PolicyName};
 use super::pattern::{HostPattern, PathPrefix};
-use super::providers::Provider;
 use super::queue::Queue;
 use super::retry::Retry;
+use crate::core::classify::Provider;
 
 /// A policy as configured, every default filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +25,7 @@ pub struct Policy {
     pub(super) queue: Queue,
     pub(super) retry: Retry,
     pub(super) patience_header: Option<HeaderName>,
+    pub(super) classify: Classify,
 }
 
 impl Policy {
@@ -81,6 +83,11 @@ impl Policy {
     /// The request header in which a client says how many milliseconds it will wait.
     pub fn patience_header(&self) -> Option<&HeaderName> {
         self.patience_header.as_ref()
+    }
+
+    /// How refusals are classified, beyond the provider's profile.
+    pub fn classify(&self) -> &Classify {
+        &self.classify
     }
 }
 

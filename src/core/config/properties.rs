@@ -93,6 +93,15 @@ fn hash_changes_with_every_field() {
         ("policies[0].retry.retry_after_cap_ms", json!(9)),
         ("policies[0].retry.budget_ms", json!(9)),
         ("policies[0].patience_header", json!("x")),
+        ("policies[0].classify.map_200", json!(true)),
+        ("policies[0].classify.rules[0].status", json!(430)),
+        ("policies[0].classify.rules[0].header.name", json!("x")),
+        ("policies[0].classify.rules[0].header.value", json!("x")),
+        ("policies[0].classify.rules[0].json_path", json!("x")),
+        ("policies[0].classify.rules[0].equals", json!("x")),
+        ("policies[0].classify.rules[0].phrase", json!("x")),
+        ("policies[0].classify.rules[0].class", json!("other")),
+        ("policies[0].classify.rules[0].wait_header", json!("x")),
         ("policies[1].name", json!("c")),
         ("policies", json!([])),
     ];
@@ -219,7 +228,19 @@ fn full() -> Value {
                     "retry_after_cap_ms": 50,
                     "budget_ms": 60
                 },
-                "patience_header": "p"
+                "patience_header": "p",
+                "classify": {
+                    "rules": [{
+                        "status": 420,
+                        "header": { "name": "n", "value": "v" },
+                        "json_path": "a[0].b",
+                        "equals": "e",
+                        "phrase": "p",
+                        "class": "rate",
+                        "wait_header": "w"
+                    }],
+                    "map_200": false
+                }
             },
             { "name": "z" }
         ]

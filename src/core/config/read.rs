@@ -1,21 +1,20 @@
 //! From JSON to policies: one function per object of the configuration, its fields in order.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
+use super::classify::{self, Classify};
 use super::cursor::{At, Fields};
 use super::names::{HeaderName, PolicyName};
 use super::pattern::{HostPattern, PathPrefix};
 use super::policy::{KeyPart, Matcher, Policy};
-use super::providers::{self, Provider};
 use super::queue::Queue;
 use super::read_key::key;
 use super::read_limits::{mode, ramp, rate};
 use super::read_queue::queue;
 use super::retry::Retry;
-use super::unbuilt;
 use super::values::{attempts, millis, parsed, parsed_list, window};
 use super::{ConfigError, Mode, Rule};
+use crate::core::classify::{PROVIDER_NAMES, Provider};
 
 /// The whole configuration: `max_keys` and the policies.
 pub(super) fn plugin(at: &At<'_>) -> Result<(u16, Vec<Policy>), ConfigError> {
@@ -35,12 +34,12 @@ pub(super) fn plugin(at: &At<'_>) -> Result<(u16, Vec<Policy>), ConfigError> {
 }
 
 fn policies(at: &At<'_>) -> Result<Vec<Policy>, ConfigError> {
-    let mut taken = BTreeMap::new();
-    let mut policies = Vec::new();
-    for (index, at) in at.list()?.iter().enumerate() {
+    let mut policies: Vec<Policy> = Vec::new();
+    for at in at.list()? {
         let fields = at.object(POLICY)?;
         let policy = policy(&fields)?;
-        if let Some(taken_by) = taken.insert(policy.name().to_owned(), index) {
+        let taken_by = policies.iter().position(|p| p.name() == policy.name());
+        if let Some(taken_by) = taken_by {
             let name = fields.required("name", Rule::PolicyName)?;
             return Err(name.breaks(Rule::UniqueName { taken_by }));
         }
@@ -78,6 +77,7 @@ fn default_policy() -> Policy {
         queue: Queue::default(),
         retry: Retry::default(),
         patience_header: None,
+        classify: Classify::default(),
     }
 }
 
@@ -85,7 +85,6 @@ fn policy(fields: &Fields<'_>) -> Result<Policy, ConfigError> {
     let default = default_policy();
     let name = fields.required("name", Rule::PolicyName)?;
     let name = parsed(&name, Rule::PolicyName, PolicyName::parse)?;
-    unbuilt::refuse(fields)?;
     let provider = match fields.optional("provider") {
         None => default.provider,
         Some(at) => provider(&at)?,
@@ -129,6 +128,10 @@ fn policy(fields: &Fields<'_>) -> Result<Policy, ConfigError> {
             None => default.patience_header,
             Some(at) => Some(parsed(&at, Rule::HeaderName, HeaderName::parse)?),
         },
+        classify: match fields.optional("classify") {
+            None => default.classify,
+            Some(at) => classify::read(&at)?,
+        },
     })
 }
 
@@ -148,9 +151,9 @@ fn matcher(at: &At<'_>) -> Result<Matcher, ConfigError> {
 }
 
 fn provider(at: &At<'_>) -> Result<Provider, ConfigError> {
-    let unknown = || at.unknown("provider", providers::NAMES);
+    let unknown = || at.unknown("provider", PROVIDER_NAMES);
     let name = at.text(Rule::Text).map_err(|_| unknown())?;
-    Provider::named(name).map_err(|_| unknown())
+    Provider::named(name).ok_or_else(unknown)
 }
 
 fn retry(at: &At<'_>) -> Result<Retry, ConfigError> {

@@ -95,7 +95,7 @@ mod tests {
         key: 0xbeef,
         class: Class::BurstRate,
         status: 429,
-        evidence: Evidence::Code("RequestBurstTooFast"),
+        evidence: Evidence::word("body:error.code", "RequestBurstTooFast"),
         attempt: 1,
         of: 2,
         server_min: Some(Duration::from_secs(3)),
@@ -107,7 +107,7 @@ mod tests {
             LINE.to_json(),
             concat!(
                 r#"{"weir":"retry","policy":"ark","key":"000000000000beef","#,
-                r#""class":"burst_rate","status":429,"evidence":"code:RequestBurstTooFast","#,
+                r#""class":"burst_rate","status":429,"evidence":"body:error.code=RequestBurstTooFast","#,
                 r#""attempt":1,"of":2,"delay_ms":5001,"server_min_ms":3000}"#,
             )
         );
@@ -120,7 +120,7 @@ mod tests {
             key: u64::MAX,
             class: Class::Overloaded,
             status: 503,
-            evidence: Evidence::Status(503),
+            evidence: Evidence::status(503),
             server_min: None,
             ..LINE
         };
@@ -128,7 +128,7 @@ mod tests {
             line.to_json(),
             concat!(
                 r#"{"weir":"give_up","policy":"ark","key":"ffffffffffffffff","#,
-                r#""class":"overloaded","status":503,"evidence":"status:503","#,
+                r#""class":"overloaded","status":503,"evidence":"status=503","#,
                 r#""attempt":1,"of":2,"delay_ms":null,"server_min_ms":null}"#,
             )
         );

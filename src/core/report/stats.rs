@@ -103,7 +103,7 @@ pub enum Avoided {
     BodyOverCap,
     /// Reading a refusal's body: it did not end in time.
     BodyWithoutEnd,
-    /// Reading a refusal's body: `allow_on_headers_stop_iteration` is not set on the attempt half.
+    /// Reading an answer's body: `allow_on_headers_stop_iteration` is not set on the attempt half.
     NoStopIteration,
     /// A hold: as many calls are held as may be.
     HoldsFull,
@@ -153,8 +153,8 @@ impl Avoided {
                 "the body of a refusal did not end within 1 s: it was classified from its beginning"
             }
             Avoided::NoStopIteration => {
-                "no body of a refusal came within 1 s: set allow_on_headers_stop_iteration on the \
-                 attempt half"
+                "the body of an answer was not shown while its headers were kept back: set \
+                 allow_on_headers_stop_iteration on the attempt half"
             }
             Avoided::HoldsFull => {
                 "a refusal was not retried because max_waiting calls are held already"

@@ -97,11 +97,11 @@ pub fn decide(call: &Situation) -> Plan {
 }
 
 fn forbidden(call: &Situation, not_before: Time) -> Option<GiveUp> {
-    let class = match call.verdict.refusal {
+    let class = match call.verdict.refused() {
         Some(class) if call.verdict.retryable => class,
         _ => return Some(GiveUp::NotRetryable),
     };
-    let server_min = call.verdict.server_min.unwrap_or_default();
+    let server_min = call.verdict.server_min().unwrap_or_default();
     [
         (
             call.attempts_made >= call.max_attempts.of(class),
@@ -125,17 +125,16 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     use super::*;
-    use crate::core::classify::Evidence;
 
     const SECOND: Duration = Duration::from_secs(1);
 
     fn refused(class: Class) -> Situation {
         Situation {
             verdict: Verdict {
-                refusal: Some(class),
+                refusal: class != Class::Other,
+                class,
                 retryable: class.is_retryable(),
-                server_min: None,
-                evidence: Evidence::Status(429),
+                ..Verdict::NOT_A_REFUSAL
             },
             attempts_made: 1,
             max_attempts: MaxAttempts { retry: 3, burst: 2 },
@@ -198,9 +197,9 @@ mod tests {
     #[test]
     fn a_wait_at_the_bound_is_kept_and_one_above_is_not() {
         let mut call = refused(Class::Rate);
-        call.verdict.server_min = Some(600 * SECOND);
+        call.verdict.wait_ms = Some(600_000);
         assert_eq!(why(call), None);
-        call.verdict.server_min = Some(600 * SECOND + Duration::from_millis(1));
+        call.verdict.wait_ms = Some(600_001);
         assert_eq!(why(call), Some(GiveUp::ServerWaitTooLong));
 
         let mut call = refused(Class::Rate);

@@ -14,7 +14,7 @@ use weir::core::config::Config;
 use weir::core::time::Time;
 
 use super::draw::{Draw, For};
-use super::memhost::host::{Memory, Random};
+use super::memhost::memory::{Memory, Random};
 use super::peer::{Arrival, Orders, Peer, Slot};
 use super::words::Answer;
 use router::Seat;
@@ -54,6 +54,8 @@ pub(crate) struct Envoy {
     pub(crate) in_flight: BTreeMap<u16, InFlight>,
     /// VMs that died so far.
     pub(crate) deaths: u64,
+    /// Attempts of VMs that found no worker slot.
+    pub(crate) uncounted: u64,
     streams: BTreeMap<StreamId, Slot>,
     next_stream: StreamId,
     next_connection: u64,
@@ -92,6 +94,7 @@ impl Weir {
                 began: Time(1 + clocks.below(8_640_000_000_000_000)),
                 in_flight: BTreeMap::new(),
                 deaths: 0,
+                uncounted: 0,
                 streams: BTreeMap::new(),
                 next_stream: 0,
                 next_connection: 0,

@@ -7,6 +7,7 @@ use weir::core::call::arrive::{Arrived, Marked, Request};
 use weir::core::call::attempt::{AnswerHead, Begin, Next};
 use weir::core::call::read::Part;
 use weir::core::call::{Action, Headers, StreamId};
+use weir::core::gate::owner::SLOTS;
 
 use super::super::memhost::call::edit;
 use super::super::peer::{Arrival, Orders, Slot};
@@ -383,7 +384,10 @@ impl Weir {
         let Some((vm, cluster)) = self.seat(slot).map(|seat| (seat.vm, seat.cluster)) else {
             return;
         };
-        if self.vm(vm).is_uncounted {
+        let envoy = &mut self.envoys[vm.envoy];
+        if envoy.vms.len() > usize::from(SLOTS) && !envoy.memory.is_reader(vm.vm) {
+            // It has no worker slot: what it starts is not planned (law L16).
+            envoy.uncounted += 1;
             return;
         }
         let count = self.in_flight(vm, cluster);

@@ -9,7 +9,7 @@ use weir::core::config::Config;
 use weir::core::time::Time;
 
 use super::super::draw::{Draw, For};
-use super::super::memhost::host::{MemHost, Memory};
+use super::super::memhost::{MemHost, Memory};
 use super::super::peer::{Orders, Slot};
 use super::Weir;
 
@@ -36,8 +36,6 @@ pub(crate) struct VmId {
 pub(crate) struct Vm {
     pub(crate) worker: Option<Worker>,
     pub(crate) config: Rc<Config>,
-    /// Its attempts do not count as planned: it has no worker slot.
-    pub(crate) is_uncounted: bool,
     host: MemHost,
     next_tick: Time,
     is_woken: bool,
@@ -60,7 +58,6 @@ impl Vm {
         Vm {
             worker: None,
             config: Rc::clone(config),
-            is_uncounted: false,
             host: memory.host(vm),
             next_tick: Time::NEVER,
             is_woken: false,

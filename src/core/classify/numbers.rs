@@ -1,0 +1,132 @@
+//! The numbers of a limit in a message: "Limit 30000, Used 73124, Requested 1877".
+
+use super::StatedLimits;
+use super::words::{Words, words_back};
+
+/// What a number is, by a word shortly before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Label {
+    Limit,
+    Used,
+    Requested,
+    Next,
+}
+
+/// The first number of each kind that the messages state.
+pub(super) fn stated<'m>(messages: impl Iterator<Item = &'m str>) -> Option<StatedLimits> {
+    let mut found = StatedLimits::default();
+    for message in messages {
+        let text = message.to_ascii_lowercase();
+        let mut at = 0;
+        while let Some(start) = text.bytes().skip(at).position(|b| b.is_ascii_digit()) {
+            let (before, here) = text.split_at(at + start);
+            let (number, rest) = number(here);
+            at = text.len() - rest.len();
+            let Some(number) = number.filter(|_| stands_alone(before)) else {
+                continue;
+            };
+            let slot = match label(before, rest) {
+                Some(Label::Limit) => &mut found.limit,
+                Some(Label::Used) => &mut found.used,
+                Some(Label::Requested) => &mut found.requested,
+                Some(Label::Next) => &mut found.next,
+                None => continue,
+            };
+            slot.get_or_insert(number);
+        }
+    }
+    (found != StatedLimits::default()).then_some(found)
+}
+
+/// Whether a limit is zero: it can never be kept to.
+pub(super) fn is_zero(limits: &StatedLimits) -> bool {
+    limits.limit == Some(0)
+}
+
+/// Whether the request alone is over the limit.
+pub(super) fn can_never_fit(limits: &StatedLimits) -> bool {
+    matches!((limits.requested, limits.limit), (Some(asked), Some(limit)) if asked > limit)
+}
+
+/// LiteLLM's "Crossed TPM / RPM / Max Parallel Request Limit" names all three; whether the third is
+/// the one that was crossed.
+pub(super) fn crossed_parallel(words: &Words) -> bool {
+    let crossed = |used: &str, limit: &str| {
+        let (used, limit) = (words.number_after(used), words.number_after(limit));
+        used.is_some() && limit.is_some() && used >= limit
+    };
+    // "max parallel requests" also ends the words for what is in use: the limit comes behind it.
+    let of_limit = [
+        "max parallel requests limit ",
+        "limit max parallel requests ",
+    ];
+    let used = "current max parallel requests ";
+    let is_parallel = crossed(used, parallel_limit(words, of_limit));
+    is_parallel && !crossed("current rpm ", "rpm limit ") && !crossed("current tpm ", "tpm limit ")
+}
+
+fn parallel_limit(words: &Words, named: [&'static str; 2]) -> &'static str {
+    let named = named.into_iter().find(|name| words.find(name).is_some());
+    named.unwrap_or("max parallel requests ")
+}
+
+/// A whole number with commas between thousands; none if it has a fraction.
+fn number(text: &str) -> (Option<u64>, &str) {
+    let mut number = 0u64;
+    let mut rest = text;
+    loop {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        for digit in rest.bytes().take(digits) {
+            number = number
+                .saturating_mul(10)
+                .saturating_add(u64::from(digit - b'0'));
+        }
+        rest = rest.get(digits..).unwrap_or_default();
+        let is_thousand = matches!(rest.as_bytes(), [b',', a, b, c, after @ ..]
+            if [a, b, c].iter().all(|d| d.is_ascii_digit()) && !after.first().is_some_and(u8::is_ascii_digit));
+        match is_thousand {
+            true => rest = rest.get(1..).unwrap_or_default(),
+            false => break,
+        }
+    }
+    let is_fraction = matches!(rest.as_bytes(), [b'.', digit, ..] if digit.is_ascii_digit());
+    let is_part = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_');
+    if is_fraction || rest.bytes().next().is_some_and(|b| b != b'.' && is_part(b)) {
+        let length = rest.bytes().take_while(|b| is_part(*b)).count();
+        return (None, rest.get(length..).unwrap_or_default());
+    }
+    (Some(number), rest)
+}
+
+fn stands_alone(before: &str) -> bool {
+    let last = before.bytes().next_back();
+    !last.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'))
+}
+
+/// How many words before a number may stand between it and its label.
+const WORDS_BEFORE: usize = 5;
+
+/// How far behind a number its unit is looked for.
+const UNIT_BYTES: usize = 32;
+
+fn label(before: &str, after: &str) -> Option<Label> {
+    for word in words_back(before).take(WORDS_BEFORE) {
+        return Some(match word {
+            "limit" | "limited" | "max" | "maximum" | "cap" | "allowed" => Label::Limit,
+            "used" | "current" | "currently" | "usage" | "actual" => Label::Used,
+            "requested" | "requesting" | "required" | "needs" => Label::Requested,
+            "next" => Label::Next,
+            "of" | "is" | "to" | "be" | "at" | "value" | "will" | "minute" | "rpm" | "tpm"
+            | "tpd" | "rpd" | "qps" | "request" | "requests" | "tokens" | "input" | "output"
+            | "concurrency" | "organization" | "your" | "about" => continue,
+            _ => break,
+        });
+    }
+    // "30,000 input tokens per minute".
+    let mut unit = Words::default();
+    unit.add(after.get(..UNIT_BYTES).unwrap_or(after));
+    let is_rate = ["per min", "per day"]
+        .iter()
+        .any(|period| unit.find(period).is_some());
+    is_rate.then_some(Label::Limit)
+}
