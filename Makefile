@@ -99,7 +99,8 @@ sim-laws: ## the laws under many seeds in the simulator
 	cargo test --release --test sim_laws
 
 prove: export WEIR_PROVE := 1
-prove: ## larger scopes of the interleaver, more random calls and seeds, for many minutes
+prove: build ## larger scopes of the interleaver, more random calls, seeds and updates, for many minutes
+	cargo test --test envoy_pace --test envoy_updates -- --nocapture
 	cargo test --release --test call_laws death
 	cargo test --release --test call_random --test keys_random
 	cargo test --release --test sim_laws

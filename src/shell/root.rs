@@ -33,6 +33,7 @@ impl Context for Root {}
 impl RootContext for Root {
     fn on_configure(&mut self, _: usize) -> bool {
         let host = &self.vm.host;
+        host.look_at_log_level();
         let config = match Config::parse(&host.configuration()) {
             Ok(config) => Rc::new(config),
             Err(error) => {

@@ -102,3 +102,98 @@ fn l6_slots_and_places_survive_a_reload() {
     assert_eq!(sim.sums(), before);
     sim.check();
 }
+
+/// The cap of the gate in which something runs.
+fn busy_limit(sim: &Sim) -> u32 {
+    let records = sim.records();
+    let busy = records.iter().find(|record| record.in_flight() > 0);
+    busy.expect("a busy gate").setting.cap
+}
+
+#[test]
+fn l6_connections_from_before_an_update_do_not_bring_the_old_limits_back() {
+    let mut sim = Sim::new(4, &cap(1));
+    let old = Rc::clone(&sim.seats[0].config);
+    sim.arrive(Ask::on(0).connection(9));
+    // Pooled connections, known to their workers by calls of another key.
+    for worker in 0..4 {
+        let connection = 10 + worker as u64;
+        let call = sim.arrive(Ask::on(worker).cluster("other").connection(connection));
+        sim.answer(call, Reply::ok());
+    }
+    sim.reload(&cap(3));
+    assert_eq!(busy_limit(&sim), 3);
+    for worker in 0..4 {
+        let draining = Ask {
+            config: Some(Rc::clone(&old)),
+            ..Ask::on(worker).connection(10 + worker as u64)
+        };
+        sim.arrive(draining);
+        assert_eq!(busy_limit(&sim), 3, "connection {}", 10 + worker);
+    }
+    sim.check();
+}
+
+#[test]
+fn l6_a_configuration_that_changes_under_open_connections_follows_them_back() {
+    let mut sim = Sim::new(2, &cap(1));
+    let [a, b] = [cap(1), cap(3)].map(|json| crate::memhost::sim::config(&json));
+    sim.arrive(Ask::on(0).connection(5));
+    let calls = |sim: &mut Sim, config: &Rc<crate::memhost::vm::Plugin>| {
+        for worker in 0..2 {
+            sim.seats[worker].config = Rc::clone(config);
+            let call = sim.arrive(Ask::on(worker).connection(5 + worker as u64));
+            sim.abort(call);
+        }
+    };
+    calls(&mut sim, &a);
+    sim.reload(&cap(3));
+    for (config, limit) in [(&b, 3), (&a, 1), (&b, 3), (&a, 1)] {
+        calls(&mut sim, config);
+        assert_eq!(busy_limit(&sim), limit);
+    }
+    sim.check();
+}
+
+#[test]
+fn l6_a_vm_that_is_set_up_again_with_an_old_configuration_last_changes_nothing() {
+    let mut sim = Sim::new(2, &cap(1));
+    let old = Rc::clone(&sim.seats[0].config);
+    sim.reload(&cap(3));
+    sim.arrive(Ask::on(0).connection(20));
+    sim.kill(1);
+    let vm = sim.add_worker();
+    sim.arrive(Ask::on(vm).connection(21));
+    // A stream of the listener that drains comes to the new VM for the first time.
+    sim.configure(vm, &old);
+    assert_eq!(busy_limit(&sim), 3);
+    sim.arrive(Ask::on(vm).connection(3));
+    assert_eq!(busy_limit(&sim), 3);
+    // What nobody has seen is news to this VM too.
+    sim.kill(0);
+    sim.configure(vm, &crate::memhost::sim::config(&cap(4)));
+    assert_eq!(busy_limit(&sim), 4);
+}
+
+#[test]
+fn l6_newer_code_finds_again_what_it_wrote_into_a_record() {
+    let mut sim = Sim::policy(
+        2,
+        r#""max_concurrent_calls":2,"rate":{"requests_per_second":50}"#,
+    );
+    sim.memory.state().newer.vm = Some(1);
+    let mut calls: Vec<_> = (0..12).map(|n| sim.arrive(Ask::on(n % 2))).collect();
+    for _ in 0..200 {
+        let is_running = |id: &usize| matches!(sim.state(*id), State::Running(_));
+        if let Some(at) = calls.iter().position(is_running) {
+            let call = calls.remove(at);
+            sim.answer(call, Reply::ok());
+        }
+        sim.run(ms(5));
+    }
+    assert!(calls.is_empty(), "{calls:?}");
+    let newer = std::mem::take(&mut sim.memory.state().newer);
+    // Before its first write there is nothing to find.
+    assert!(newer.found > 12 && newer.missed <= 2, "{newer:?}");
+    sim.check_empty();
+}

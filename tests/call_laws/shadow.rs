@@ -74,7 +74,9 @@ fn what_would_have_been_refused_is_counted_and_goes_on() {
     );
     let calls: Vec<_> = (0..3).map(|_| sim.arrive(Ask::on(0))).collect();
     assert!(sim.states().iter().all(|s| *s == State::Running(1)));
+    assert_eq!((sim.sums().running, sim.sums().waiting), (1, 1));
     sim.run(ms(610));
+    assert_eq!(sim.count("unplanned"), 0, "it would not be there");
     assert_eq!(sim.count("refused.reason.queue_full"), 1);
     assert_eq!(sim.count("refused.reason.wait_too_long"), 1);
     calls.iter().for_each(|id| sim.answer(*id, Reply::ok()));

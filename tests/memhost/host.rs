@@ -50,9 +50,12 @@ impl Host for MemHost {
     }
 
     fn shared_get(&self, key: &str) -> Result<Stored, HostError> {
-        let stored = self.call().ok_or(HostError::Refused)?.get(key)?;
-        Ok(match stored {
-            Some((bytes, cas)) => Stored::Present { bytes, cas },
+        let mut state = self.call().ok_or(HostError::Refused)?;
+        Ok(match state.get(key)? {
+            Some((bytes, cas)) => {
+                let bytes = state.newer.load(self.vm, key, bytes);
+                Stored::Present { bytes, cas }
+            }
             None => Stored::Absent,
         })
     }
@@ -62,7 +65,9 @@ impl Host for MemHost {
             Expect::New => ONLY_NEW,
             Expect::Same(cas) => cas,
         };
-        self.call().ok_or(HostError::Refused)?.set(key, bytes, cas)
+        let mut state = self.call().ok_or(HostError::Refused)?;
+        let bytes = state.newer.store(self.vm, key, bytes);
+        state.set(key, &bytes, cas)
     }
 
     fn queue_register(&self, name: &str) -> Result<QueueId, HostError> {

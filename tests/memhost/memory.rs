@@ -41,6 +41,7 @@ pub(crate) struct State {
     /// Histograms and log lines are not kept.
     pub(crate) is_quiet: bool,
     pub(crate) random: Random,
+    pub(crate) newer: super::newer::Newer,
     pub(crate) calls: Calls,
 }
 

@@ -10,6 +10,7 @@
 //! - [`death`]: VMs that die.
 //! - [`clock`]: wake-ups and ticks, and the streams that Weir resumes.
 //! - [`call`]: what the test knows of one call.
+//! - [`newer`]: a VM with newer code.
 //! - [`watch`]: the laws that hold after every step.
 #![allow(
     dead_code,
@@ -28,6 +29,7 @@ pub(crate) mod death;
 pub(crate) mod downstream;
 pub(crate) mod host;
 pub(crate) mod memory;
+pub(crate) mod newer;
 pub(crate) mod router;
 pub(crate) mod seat;
 pub(crate) mod sim;

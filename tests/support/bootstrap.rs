@@ -17,6 +17,8 @@ const BODY_LIMIT: u64 = 16 << 20;
 pub(crate) struct Bootstrap {
     pub(crate) concurrency: u32,
     pub(crate) dynamic: bool,
+    /// The halves come from files of their own.
+    discovered: bool,
     /// A whole bootstrap in YAML, in place of what the other fields describe.
     yaml: Option<String>,
     /// The plugin's file, if it is not the one that is shipped.
@@ -50,6 +52,7 @@ impl Bootstrap {
         Self {
             concurrency: 1,
             dynamic: false,
+            discovered: false,
             yaml: None,
             plugin: None,
             gate: None,
@@ -111,6 +114,22 @@ impl Bootstrap {
     pub(crate) fn dynamic(self) -> Self {
         Self {
             dynamic: true,
+            ..self
+        }
+    }
+
+    /// Both halves come from files and can be updated under a listener that stays.
+    pub(crate) fn discovered(self) -> Self {
+        Self {
+            discovered: true,
+            ..self
+        }
+    }
+
+    /// Another build of the plugin.
+    pub(crate) fn code(self, file: String) -> Self {
+        Self {
+            plugin: Some(file),
             ..self
         }
     }
@@ -232,18 +251,46 @@ impl Bootstrap {
             Some(text) => ("envoy.yaml", text.clone()),
             None => ("envoy.json", format!("{:#}", self.bootstrap(dir))),
         };
-        self.write_listener(dir);
+        self.write_updates(dir);
         std::fs::write(dir.join(name), text).expect("a writable folder");
         dir.join(name)
     }
 
-    /// Puts the listener's file in place by rename, which is what Envoy watches for.
-    pub(crate) fn write_listener(&self, dir: &Path) {
-        let mut listener = self.listener_json();
-        listener["@type"] = json!(format!("{API}.config.listener.v3.Listener"));
-        let new = dir.join("listener.new");
-        std::fs::write(&new, json!({"resources": [listener]}).to_string()).expect("writable");
-        std::fs::rename(&new, dir.join("listener.json")).expect("one folder");
+    /// Puts what can be updated in place: the listener, or the halves.
+    pub(crate) fn write_updates(&self, dir: &Path) {
+        if self.discovered {
+            self.write_halves(dir);
+        } else {
+            let mut listener = self.listener_json(dir);
+            listener["@type"] = json!(format!("{API}.config.listener.v3.Listener"));
+            put(dir, "listener", &listener);
+        }
+    }
+
+    fn write_halves(&self, dir: &Path) {
+        for (name, half) in [("gate", &self.gate), ("attempt", &self.attempt)] {
+            let filter = self.wasm(half.as_deref().unwrap_or_default(), name == "attempt");
+            put(
+                dir,
+                name,
+                &json!({
+                    "@type": format!("{API}.config.core.v3.TypedExtensionConfig"),
+                    "name": name,
+                    "typed_config": filter["typed_config"],
+                }),
+            );
+        }
+    }
+
+    /// One half as it stands in the chain.
+    fn half(&self, config: &str, name: &str, dir: &Path) -> Value {
+        if !self.discovered {
+            return self.wasm(config, self.stop_iteration && name == "attempt");
+        }
+        json!({"name": name, "config_discovery": {
+            "type_urls": [format!("{API}.extensions.filters.http.wasm.v3.Wasm")],
+            "config_source": {"resource_api_version": "V3", "path_config_source": {
+                "path": dir.join(format!("{name}.json")), "watched_directory": {"path": dir}}}}})
     }
 
     fn bootstrap(&self, dir: &Path) -> Value {
@@ -257,27 +304,28 @@ impl Bootstrap {
             all["dynamic_resources"] = json!({"lds_config": {"path_config_source": {
                 "path": dir.join("listener.json"), "watched_directory": {"path": dir}}}});
         } else {
-            all["static_resources"]["listeners"] = json!([self.listener_json()]);
+            all["static_resources"]["listeners"] = json!([self.listener_json(dir)]);
         }
         all
     }
 
-    fn listener_json(&self) -> Value {
+    fn listener_json(&self, dir: &Path) -> Value {
         let mut listener = json!({
             "name": "front",
             "stat_prefix": "front",
             "address": any_port(),
             "filter_chains": [{"filters": [{
                 "name": "envoy.filters.network.http_connection_manager",
-                "typed_config": self.manager()}]}],
+                "typed_config": self.manager(dir)}]}],
         });
         merge(&mut listener, self.listener.clone());
         listener
     }
 
-    fn manager(&self) -> Value {
+    fn manager(&self, dir: &Path) -> Value {
         let mut filters = self.before_gate.clone();
-        filters.extend(self.gate.as_ref().map(|config| self.wasm(config, false)));
+        let gate = self.gate.iter();
+        filters.extend(gate.map(|config| self.half(config, "gate", dir)));
         filters.extend(self.after_gate.clone());
         if self.buffer {
             filters.push(
@@ -286,7 +334,7 @@ impl Bootstrap {
                 "max_request_bytes": BODY_LIMIT}}),
             );
         }
-        filters.push(self.router());
+        filters.push(self.router(dir));
         let mut vhost = json!({"name": "all", "domains": ["*"], "routes": self.routes});
         merge(&mut vhost, self.vhost.clone());
         let mut manager = json!({
@@ -300,16 +348,23 @@ impl Bootstrap {
         manager
     }
 
-    fn router(&self) -> Value {
+    fn router(&self, dir: &Path) -> Value {
         let mut router =
             json!({"@type": format!("{API}.extensions.filters.http.router.v3.Router")});
         if let Some(config) = &self.attempt {
             router["upstream_http_filters"] = json!([
-                self.wasm(config, self.stop_iteration),
+                self.half(config, "attempt", dir),
                 {"name": "envoy.filters.http.upstream_codec", "typed_config": {
                     "@type": format!("{API}.extensions.filters.http.upstream_codec.v3.UpstreamCodec")}},
             ]);
         }
         json!({"name": "envoy.filters.http.router", "typed_config": router})
     }
+}
+
+/// Puts a resource's file in place by rename, which is what Envoy watches for.
+fn put(dir: &Path, name: &str, resource: &Value) {
+    let new = dir.join(format!("{name}.new"));
+    std::fs::write(&new, json!({"resources": [resource]}).to_string()).expect("writable");
+    std::fs::rename(&new, dir.join(format!("{name}.json"))).expect("one folder");
 }

@@ -82,10 +82,20 @@ impl Envoy {
         Ended { status, log }
     }
 
-    /// Puts another listener in place of the one that runs. The caller waits for the outcome at
-    /// `listener_manager.lds.update_success` or `.update_rejected`.
+    /// Puts another listener in place of the one that runs, or other halves. For a listener the
+    /// outcome is seen at `listener_manager.lds.update_success` or `.update_rejected`.
     pub(crate) fn update(&self, config: &Bootstrap) {
-        config.write_listener(&self.dir);
+        config.write_updates(&self.dir);
+    }
+
+    /// A file with the same code in other bytes, which is another build to Envoy.
+    pub(crate) fn other_build(&self) -> String {
+        let mut code = std::fs::read(weir_wasm()).expect("the plugin");
+        // An empty section that nobody reads: its kind, its length, and its name's length and name.
+        code.extend_from_slice(&[0, 2, 1, b'x']);
+        let file = self.dir.join("other.wasm");
+        std::fs::write(&file, code).expect("a writable folder");
+        path(&file)
     }
 
     /// The exit status, if the process has ended.

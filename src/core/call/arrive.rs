@@ -4,6 +4,7 @@ use litemap::LiteMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::configs::Sign;
 use super::rank::{class_of, order_of};
 use super::state::{Call, Stage, Undo};
 use super::{Headers, StreamId, Worker, policy_id, setting_of};
@@ -196,6 +197,16 @@ impl Worker {
             self.clock.degrade(now);
             return Settled::Started;
         };
+        let setting = setting_of(policy);
+        let connection = match self.configs.sign(call.config.hash(), request.connection) {
+            Sign::Open => request.connection,
+            Sign::Older => 0,
+            Sign::Newer => {
+                let seen = self.newest_connection;
+                self.gates.configure(host, now, place, setting, seen);
+                request.connection
+            }
+        };
         let arrival = Arrival {
             arrived: call.key.arrived,
             order: order_of(request, policy, self.secret.as_ref()),
@@ -205,8 +216,8 @@ impl Worker {
                 .no_wait_header()
                 .and_then(|name| request.header(name.as_str()))
                 .is_some_and(is_set),
-            setting: setting_of(policy),
-            connection: request.connection,
+            setting,
+            connection,
         };
         let (place, settled) = self.gates.arrive(host, now, place, id, arrival);
         call.place = Some(place);

@@ -85,7 +85,7 @@ impl Worker {
         if std::mem::take(&mut call.has_grant) {
             // The grant is committed: its slot is this attempt's.
         } else if !has_slot && call.attempts_made == 0 {
-            // Its phantom waits.
+            // Its phantom waits, or would not be there.
         } else {
             self.stats.count(&call.policy_name, Count::Unplanned);
             if let Some(place) = call.place

@@ -17,6 +17,7 @@
 pub mod answer;
 pub mod arrive;
 pub mod attempt;
+mod configs;
 pub mod due;
 pub mod end;
 pub mod hold;
@@ -29,9 +30,9 @@ mod shadow;
 pub mod start;
 mod state;
 
-use litemap::LiteMap;
 use std::collections::{BTreeMap, BTreeSet};
 
+use configs::Configs;
 use state::Call;
 pub use state::Undo;
 
@@ -79,9 +80,6 @@ pub enum Action {
     },
 }
 
-/// How many configurations a VM remembers. One that was forgotten counts as new when it comes back.
-const CONFIGS: usize = 1024;
-
 impl Action {
     fn stream(&self) -> StreamId {
         match self {
@@ -101,8 +99,7 @@ pub struct Worker {
     due: BTreeSet<(Time, CallId)>,
     /// Policies seen.
     policies: Names,
-    /// Configurations seen, by hash.
-    configs: LiteMap<u64, ()>,
+    configs: Configs,
     stats: Stats,
     log: LogBudget,
     sights: look::Sights,
@@ -129,7 +126,7 @@ impl Worker {
             streams: BTreeMap::new(),
             due: BTreeSet::new(),
             policies: Names::default(),
-            configs: LiteMap::new(),
+            configs: Configs::default(),
             stats: Stats::default(),
             log: LogBudget::default(),
             sights: look::Sights::default(),
@@ -145,8 +142,8 @@ impl Worker {
 
     /// A configuration came into force on one of this VM's roots.
     ///
-    /// One that this VM has not seen before takes over its gates at once, so that a raised cap wakes
-    /// those who wait. One that comes back does not: traffic says which is newest (law L6).
+    /// One that the process has not seen before takes over this VM's gates at once, so that a raised
+    /// cap wakes those who wait. One that comes back does not: traffic says which is newest (law L6).
     pub fn configure(&mut self, host: &impl Host, now: Time, config: &Config) {
         for policy in config.policies() {
             let name = policy.name();
@@ -155,10 +152,8 @@ impl Worker {
             }
         }
         self.gates.heartbeat(host, now);
-        if self.configs.len() >= CONFIGS {
-            self.configs.clear();
-        }
-        if self.configs.insert(config.hash(), ()).is_some() {
+        let seen = self.newest_connection;
+        if !self.configs.is_news(host, config.hash(), seen) {
             return;
         }
         for place in self.gates.busy_places() {
@@ -171,7 +166,6 @@ impl Worker {
                 .find(|policy| policy_id(policy.name()) == record.policy);
             if let Some(policy) = policy {
                 let setting = setting_of(policy);
-                let seen = self.newest_connection;
                 self.gates.configure(host, now, place, setting, seen);
             }
         }

@@ -22,8 +22,10 @@ const GHOSTS: usize = 10_000;
 /// What a call would be doing if its policy were in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phantom {
-    /// What it really does: it started at once, or was refused a place.
+    /// What it really does: it started at once.
     Same,
+    /// Nothing: it would not be there.
+    Refused,
     /// Waiting for its start.
     Waits,
     /// Running, since it was granted a slot so much later than it really started.
@@ -58,7 +60,7 @@ impl Worker {
                     Why::TooLate { .. } => Refused::Deadline,
                 };
                 self.stats.count(&call.policy_name, Count::Refused(reason));
-                Phantom::Same
+                Phantom::Refused
             }
             _ => {
                 self.stats.count(&call.policy_name, Count::Admitted);
@@ -136,13 +138,13 @@ impl Worker {
 
     /// Gives back what a phantom has in its gate.
     pub(super) fn end_phantom(&mut self, host: &impl Host, now: Time, call: &mut Call) {
-        let phantom = call.phantom.replace(Phantom::Same);
+        let phantom = call.phantom.replace(Phantom::Refused);
         let Some(place) = call.place else {
             return;
         };
         let line = self.gates.line_mut(place);
         match phantom {
-            None | Some(Phantom::Same) => return,
+            None | Some(Phantom::Same | Phantom::Refused) => return,
             Some(Phantom::Waits) => {
                 line.leave(call.key);
             }
@@ -176,7 +178,7 @@ impl Call {
         match self.phantom? {
             Phantom::Waits | Phantom::GhostWaits { .. } => Some(self.wait_ends().0),
             Phantom::GhostRuns { until, .. } => Some(until),
-            Phantom::Same | Phantom::Runs { .. } => None,
+            Phantom::Same | Phantom::Refused | Phantom::Runs { .. } => None,
         }
     }
 }

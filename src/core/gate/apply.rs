@@ -116,8 +116,8 @@ pub struct Change {
     pub wake: Vec<u16>,
     /// When the next waiter may start, if only the pace keeps it until then.
     pub next_at: Option<Time>,
-    /// Starts that this event granted, the arriving call's included.
-    pub granted: u32,
+    /// Starts that this event granted, the arriving call's included, less those it gave back.
+    pub granted: i64,
     /// The limits in force changed.
     pub setting_changed: bool,
 }
@@ -148,6 +148,7 @@ pub fn apply(
     let mut entry = own_entry(record, owner)?;
     entry.standing = standing;
     entry.stalled = false;
+    let had = granted_of(record) + i64::from(entry.granted) + i64::from(tally.unstarted);
     let excess = take_excess(&mut entry);
     settle(record, excess, tally, now);
     if entry.granted > 0 {
@@ -157,7 +158,6 @@ pub fn apply(
     record.put_entry(entry);
 
     let before = record.setting;
-    let had = granted_of(record);
     let mut wake = Vec::new();
     let outcome = match event {
         Event::Report => Outcome::Noted,
@@ -182,23 +182,20 @@ pub fn apply(
     if was_used && record.entries.is_empty() {
         record.used_at = now;
     }
-    let started = u32::from(outcome == Outcome::Start);
-    let claimed = u32::from(outcome == Outcome::Claimed);
+    let started = i64::from(matches!(outcome, Outcome::Start | Outcome::Claimed));
     Ok(Change {
         outcome,
         wake,
         next_at: next_at(record, now),
-        granted: (granted_of(record) + claimed + started).saturating_sub(had),
+        granted: granted_of(record) + started - had,
         setting_changed: record.setting != before,
     })
 }
 
 /// Grants that nobody has taken yet.
-pub(super) fn granted_of(record: &Record) -> u32 {
-    record
-        .entries
-        .iter()
-        .fold(0, |sum, entry| sum.saturating_add(entry.granted))
+pub(super) fn granted_of(record: &Record) -> i64 {
+    let granted = record.entries.iter().map(|entry| i64::from(entry.granted));
+    granted.sum()
 }
 
 fn own_entry(record: &mut Record, owner: Owner) -> Result<Entry, Fenced> {

@@ -51,7 +51,8 @@ pub fn reap(record: &mut Record, fences: &Fences, now: Time) -> Change {
         record.used_at = now;
     }
     let kept = granted_of(record);
-    settle(record, had.saturating_sub(kept), Tally::default(), now);
+    let dropped = u32::try_from(had - kept).unwrap_or(0);
+    settle(record, dropped, Tally::default(), now);
     let wake = match record.entries.len() == before {
         true => Vec::new(),
         false => distribute(record, now),
@@ -60,7 +61,7 @@ pub fn reap(record: &mut Record, fences: &Fences, now: Time) -> Change {
         outcome: Outcome::Noted,
         wake,
         next_at: next_at(record, now),
-        granted: granted_of(record).saturating_sub(kept),
+        granted: granted_of(record) - had,
         setting_changed: false,
     }
 }

@@ -487,9 +487,9 @@ impl Gates {
     }
 }
 
-/// Says in the trace that starts were granted.
-fn trace(host: &impl Host, now: Time, place: Place, granted: u32) {
-    if granted > 0 && host.is_tracing() {
+/// Says in the trace that starts were granted, or given back.
+fn trace(host: &impl Host, now: Time, place: Place, granted: i64) {
+    if granted != 0 && host.is_tracing() {
         let (gate, at_ns) = (place.name(), now.0);
         host.log(
             Level::Trace,
