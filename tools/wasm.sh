@@ -6,6 +6,7 @@
 #   tools/wasm.sh build OUT        the plugin, built for size, copied to OUT
 #   tools/wasm.sh crash OUT        for a test: a plugin that ends its VM at a request with the header
 #                                  x-weir-test-crash
+#   tools/wasm.sh noop OUT         for a measurement: a filter that does nothing, built as the plugin is
 #
 # Two ways lead to the target. `rustup`: the toolchain on PATH has (or can fetch) its standard
 # library. `debian`: where rustup is missing or cannot reach its server, Debian's rustc-web builds
@@ -25,7 +26,8 @@ main() {
         cargo) use_toolchain; run_cargo "$@" ;;
         build) use_toolchain; build "$@" ;;
         crash) use_toolchain; crash "$@" ;;
-        *) fail "unknown command '$command': expected setup, cargo, build or crash" ;;
+        noop) use_toolchain; noop "$@" ;;
+        *) fail "unknown command '$command': expected setup, cargo, build, crash or noop" ;;
     esac
 }
 
@@ -123,21 +125,25 @@ run_cargo() {
 }
 
 build() {
-    make_plugin plugin "$1" build --lib --profile plugin
+    make_plugin plugin/weir "$1" build --lib --profile plugin
 }
 
 # Unoptimised, so that it and the plugin leave each other's files alone.
 crash() {
-    make_plugin debug "$1" rustc --lib -- --cfg weir_test_crash -C strip=symbols
+    make_plugin debug/weir "$1" rustc --lib -- --cfg weir_test_crash -C strip=symbols
+}
+
+noop() {
+    make_plugin plugin/examples/noop_filter "$1" build --example noop_filter --profile plugin
 }
 
 make_plugin() {
-    local folder=$1 out=$2
+    local made=$1 out=$2
     shift 2
     # A build that fails leaves no older one to be mistaken for it; one that succeeds appears whole.
     run_cargo "$@" || { rm -f "$out"; return 1; }
     mkdir -p "$(dirname "$out")"
-    cp "$target_dir/$target/$folder/weir.wasm" "$out.$$"
+    cp "$target_dir/$target/$made.wasm" "$out.$$"
     mv "$out.$$" "$out"
 }
 
