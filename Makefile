@@ -130,6 +130,14 @@ bench-classify: ## what a verdict costs in instructions, the dearest answers fir
 	cargo build --release --no-default-features --example bench_classify
 	@python3 tools/bench.py $(or $(CARGO_TARGET_DIR),target)/release/examples/bench_classify
 
+bench-gate: ## what a call costs in the core in instructions, with many waiters and many keys
+	cargo build --release --no-default-features --example bench_gate
+	@python3 tools/bench_gate.py $(or $(CARGO_TARGET_DIR),target)/release/examples/bench_gate
+
+bench-cost: setup-envoy build ## CPU that Weir adds to a call on a real Envoy; ROUNDS=9, SECONDS=4 each
+	@tools/wasm.sh noop $(abspath target/noop.wasm)
+	@wrk=$$(tools/wrk.sh) && python3 tools/bench_cost.py $(WEIR_WASM) target/noop.wasm $$wrk $(or $(ROUNDS),9) $(or $(SECONDS),4)
+
 mutants: setup ## break the code on purpose: is each law's test red? ONLY=name takes some
 	python3 tests/mutants/run.py $(ONLY)
 
@@ -139,4 +147,4 @@ clean: ## remove what was built; what setup fetched stays in .tools
 
 .PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium build crash-wasm run size \
 	test fmt fmt-check clippy wall laws imports unit wasm32 host-calls fuzz interleave sim-laws prove envoy page-test demo readme-picture \
-	bench-classify mutants clean
+	bench-classify bench-gate bench-cost mutants clean
