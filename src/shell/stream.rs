@@ -53,14 +53,6 @@ impl Stream {
         }
     }
 
-    /// Whether this call has been through a gate, as with Weir twice in one chain: it would wait for
-    /// its own slot.
-    fn is_second_gate(&self) -> bool {
-        let reference = self.vm.host.property(&[REFERENCE]).unwrap_or_default();
-        let known = self.vm.ask(|worker, _, _| worker.knows(&reference));
-        known.unwrap_or(false)
-    }
-
     fn arrive(&self, request: &Request<'_>) -> Action {
         let host = &self.vm.host;
         let arrived = self
@@ -87,12 +79,17 @@ impl Stream {
         }
     }
 
-    fn begin_attempt(&self, request: &Request<'_>, number: u64, request_complete: bool) -> Action {
+    fn begin_attempt(
+        &self,
+        request: &Request<'_>,
+        reference: &[u8],
+        number: u64,
+        request_complete: bool,
+    ) -> Action {
         let host = &self.vm.host;
-        let reference = host.property(&[REFERENCE]);
         let begin = Begin {
             number: u32::try_from(number).unwrap_or(u32::MAX),
-            reference: reference.as_deref(),
+            reference: Some(reference),
             route_timeout: request
                 .header("x-envoy-expected-rq-timeout-ms")
                 .and_then(|value| std::str::from_utf8(value).ok()?.parse().ok())
@@ -184,23 +181,30 @@ impl HttpContext for Stream {
         if headers.iter().any(|(name, _)| name == b"x-weir-test-crash") {
             std::process::abort();
         }
-        let cluster = host.property(&["xds", "cluster_name"]).unwrap_or_default();
+        let reference = host.property(&[REFERENCE]).unwrap_or_default();
+        let is_known = self.vm.knows(&reference);
+        // Only for a call that is new is it asked where it goes and whence it comes.
+        let (cluster, connection) = match is_known {
+            true => (Vec::new(), 0),
+            false => (
+                host.property(&["xds", "cluster_name"]).unwrap_or_default(),
+                host.number(&["connection", "id"]).unwrap_or(0),
+            ),
+        };
         let request = Request {
             cluster: &cluster,
-            connection: host.number(&["connection", "id"]).unwrap_or(0),
+            connection,
             headers: &headers,
         };
-        let action = if number == 0 {
-            match self.is_second_gate() {
-                true => Action::Continue,
-                false => {
-                    self.half = Half::Gate;
-                    self.arrive(&request)
-                }
-            }
-        } else {
+        let action = if number > 0 {
             self.half = Half::Attempt;
-            self.begin_attempt(&request, number, end_of_stream)
+            self.begin_attempt(&request, &reference, number, end_of_stream)
+        } else if is_known {
+            // Weir twice in one chain: the call would wait for its own slot.
+            Action::Continue
+        } else {
+            self.half = Half::Gate;
+            self.arrive(&request)
         };
         self.vm.keep_pace(&self.pace);
         action
@@ -241,12 +245,12 @@ impl HttpContext for Stream {
         self.kept = size;
         let action = match self.half {
             Half::Attempt => self.read_answer(size, end_of_stream),
-            Half::Gate | Half::Unknown => {
-                if end_of_stream {
-                    self.end_answer();
-                }
+            Half::Gate | Half::Unknown if end_of_stream => {
+                self.end_answer();
                 Action::Continue
             }
+            // It streams by.
+            Half::Gate | Half::Unknown => return Action::Continue,
         };
         self.vm.keep_pace(&self.pace);
         action

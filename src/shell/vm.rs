@@ -20,6 +20,8 @@ const IDLE: Duration = Duration::from_millis(200);
 pub(super) struct Vm {
     pub(super) host: Envoy,
     worker: RefCell<Worker>,
+    /// When the core was last asked something.
+    asked: Cell<Time>,
 }
 
 impl Vm {
@@ -34,7 +36,12 @@ impl Vm {
     fn new() -> Vm {
         let host = Envoy::default();
         let worker = RefCell::new(Worker::new(host.random()));
-        Vm { host, worker }
+        let asked = Cell::new(host.now());
+        Vm {
+            host,
+            worker,
+            asked,
+        }
     }
 
     /// Asks the core. Borrows end here, before anything is done to a stream. On a host that calls
@@ -44,7 +51,9 @@ impl Vm {
         question: impl FnOnce(&mut Worker, &Envoy, Time) -> T,
     ) -> Option<T> {
         let mut worker = self.worker.try_borrow_mut().ok()?;
-        Some(question(&mut worker, &self.host, self.host.now()))
+        let now = self.host.now();
+        self.asked.set(now);
+        Some(question(&mut worker, &self.host, now))
     }
 
     /// Carries out what a root's callback decided.
@@ -71,11 +80,22 @@ impl Vm {
         }
     }
 
-    /// Has the running root tick as often as the work at hand needs.
+    /// Whether this reference, from filter state, names a call of this VM that is not over.
+    pub(super) fn knows(&self, reference: &[u8]) -> bool {
+        self.worker
+            .try_borrow()
+            .is_ok_and(|worker| worker.knows(reference))
+    }
+
+    /// Has the running root tick as often as the work at hand needs, which its callback has just
+    /// asked the core about: the clock is not read again for it.
     pub(super) fn keep_pace(&self, current: &Cell<Duration>) {
         // Twice: the host's ticks come late.
-        let is_busy = self.ask(|worker, _, now| worker.is_busy(now + 2 * IDLE));
-        let is_busy = is_busy.unwrap_or(true);
+        let next = self.asked.get() + 2 * IDLE;
+        let is_busy = self
+            .worker
+            .try_borrow()
+            .map_or(true, |worker| worker.is_busy(next));
         let wanted = if is_busy { BUSY } else { IDLE };
         if current.replace(wanted) != wanted {
             self.host.tick_every(wanted);
