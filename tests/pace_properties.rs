@@ -97,7 +97,8 @@ fn excess(starts: &[u64], burst: u32, per_second: u64) -> i128 {
         for (to, last) in starts.iter().enumerate().skip(from) {
             let count = i128::from(u64::try_from(to - from).expect("few")) + 1;
             let span = i128::from(last - first);
-            let allowed = i128::from(burst) + span * i128::from(per_second) / (i128::from(NANO) * i128::from(NANO));
+            let allowed = i128::from(burst)
+                + span * i128::from(per_second) / (i128::from(NANO) * i128::from(NANO));
             worst = worst.max(count - allowed);
         }
     }

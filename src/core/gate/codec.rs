@@ -226,7 +226,10 @@ impl Reader<'_> {
         let stalled = self.u16()? != 0;
         let generation = self.u32()?;
         let [running, fresh, ready, held, granted] = self.numbers()?;
-        if [running, fresh, ready, held, granted].iter().any(|n| *n > MOST) {
+        if [running, fresh, ready, held, granted]
+            .iter()
+            .any(|n| *n > MOST)
+        {
             return None;
         }
         Some(Entry {
