@@ -139,7 +139,7 @@ fn limits() -> [(Limits, &'static str); 5] {
     [
         (
             Limits {
-                concurrency: Some(Concurrency(0)),
+                concurrency: Some(Concurrency(1)),
                 ..limits()
             },
             "concurrency",
@@ -160,7 +160,7 @@ fn limits() -> [(Limits, &'static str); 5] {
         ),
         (
             Limits {
-                window: Some(FixedWindow::new(0, MINUTE)),
+                window: Some(FixedWindow::new(1, MINUTE)),
                 ..limits()
             },
             "rate",
@@ -180,12 +180,14 @@ async fn weir_takes_each_refusal_for_what_it_is() {
     for (limits, class) in limits() {
         for path in [OPENAI, ANTHROPIC] {
             let provider = start(limits.clone()).await;
+            let mut streams = Vec::new();
             let refusal = loop {
                 let call = Call::chat("a").path(path).body(r#"{"stream":true}"#);
                 let answer = call.open(provider.addr).await;
                 if answer.status() == 429 {
                     break Call::chat("a").path(path).send(provider.addr).await;
                 }
+                streams.push(answer);
             };
             assert_eq!(refusal.status, 429, "{class} {path}");
             let headers = refusal.headers.iter();

@@ -19,6 +19,7 @@ mod keys;
 mod leave;
 #[path = "../memhost/mod.rs"]
 mod memhost;
+mod newer;
 mod order;
 mod pace;
 mod refused;

@@ -23,6 +23,8 @@ pub(crate) mod downstream;
 pub(crate) mod host;
 #[path = "../memhost/memory.rs"]
 pub(crate) mod memory;
+#[path = "../memhost/newer.rs"]
+pub(crate) mod newer;
 #[path = "../memhost/router.rs"]
 pub(crate) mod router;
 #[path = "../memhost/sim.rs"]

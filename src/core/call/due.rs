@@ -67,18 +67,24 @@ impl Worker {
             .collect();
         // Room of its own: a busy queue does not put off the clock.
         let full = actions.len() + AT_ONCE;
+        let mut put_off = Vec::new();
         for _ in 0..LOOKED_AT {
             if actions.len() >= full {
                 break;
             }
-            let is_due = |(due, _): &&(Time, CallId)| *due <= now;
-            let mut due = self.due.iter().take_while(is_due).map(|(_, id)| *id);
-            let Some(id) = due.find(|id| !acted.contains(id)) else {
+            let Some(id) = self.timers.take_due(now, &mut self.calls) else {
                 break;
             };
-            if let Some(action) = self.call_due(host, now, id) {
+            if acted.contains(&id) {
+                put_off.push(id);
+            } else if let Some(action) = self.call_due(host, now, id) {
                 acted.push(id);
                 actions.push(action);
+            }
+        }
+        for id in put_off {
+            if let Some(call) = self.lift(id) {
+                self.keep(id, call);
             }
         }
     }
@@ -86,7 +92,7 @@ impl Worker {
     /// Whether the clock matters before `next`, the next idle tick.
     pub fn is_busy(&self, next: Time) -> bool {
         let grants = self.gates.next_due().is_some_and(|due| due < next);
-        grants || !self.due.is_empty() || self.gates.is_behind()
+        grants || !self.timers.is_empty() || self.gates.is_behind()
     }
 
     fn call_due(&mut self, host: &impl Host, now: Time, id: CallId) -> Option<Action> {

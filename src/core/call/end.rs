@@ -22,7 +22,7 @@ impl Worker {
         let survives = self.phantom_survives(now, &mut call);
         if !survives {
             self.end_phantom(host, now, &mut call);
-            self.drop_call(id, &call);
+            self.drop_call(id, &mut call);
         }
         let has_slot = call.has_grant || call.attempts.values().any(|attempt| attempt.has_slot);
         let has_place = matches!(call.stage, Stage::Waiting | Stage::Held(_));

@@ -29,12 +29,14 @@ mod refuse;
 mod shadow;
 pub mod start;
 mod state;
+mod timers;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use configs::Configs;
 use state::Call;
 pub use state::Undo;
+use timers::Timers;
 
 use crate::core::answer::Edit;
 use crate::core::answer::Reply;
@@ -96,7 +98,7 @@ pub struct Worker {
     calls: BTreeMap<CallId, Box<Call>>,
     /// Which call a stream belongs to, for both halves.
     streams: BTreeMap<StreamId, CallId>,
-    due: BTreeSet<(Time, CallId)>,
+    timers: Timers,
     /// Policies seen.
     policies: Names,
     configs: Configs,
@@ -124,7 +126,7 @@ impl Worker {
             gates: Gates::default(),
             calls: BTreeMap::new(),
             streams: BTreeMap::new(),
-            due: BTreeSet::new(),
+            timers: Timers::default(),
             policies: Names::default(),
             configs: Configs::default(),
             stats: Stats::default(),
@@ -185,16 +187,9 @@ impl Worker {
     /// Puts a call back after a change, and its next due time with it.
     fn keep(&mut self, id: CallId, mut call: Box<Call>) {
         let next = call.next_due();
-        if call.due != next {
-            if let Some(due) = call.due {
-                self.due.remove(&(due, id));
-            }
-            if let Some(due) = next {
-                self.due.insert((due, id));
-            }
-            call.due = next;
-        }
+        self.timers.set(id, &mut call, next);
         self.calls.insert(id, call);
+        self.timers.tidy(&self.calls);
     }
 
     /// Takes a call out to change it; [`Worker::keep`] puts it back.
@@ -209,10 +204,8 @@ impl Worker {
     }
 
     /// The call is no more.
-    fn drop_call(&mut self, id: CallId, call: &Call) {
-        if let Some(due) = call.due {
-            self.due.remove(&(due, id));
-        }
+    fn drop_call(&mut self, id: CallId, call: &mut Call) {
+        self.timers.set(id, call, None);
     }
 }
 

@@ -130,7 +130,7 @@ impl Worker {
         };
         self.end_phantom(host, now, &mut call);
         match is_ghost {
-            true => self.drop_call(id, &call),
+            true => self.drop_call(id, &mut call),
             false => self.keep(id, call),
         }
         None

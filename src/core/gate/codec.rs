@@ -98,6 +98,9 @@ const ENTRY: usize = 2 + 2 + 4 + 5 * 4 + 8 + 2 * 8;
 /// What the sections of most gates need.
 const SECTIONS: usize = 160;
 
+/// No worker has so many calls; what says so is damaged, and granting to them would take for ever.
+const MOST: u32 = 1 << 20;
+
 const PACE: u16 = 1;
 const HOLDING: u16 = 2;
 const TURNS: u16 = 3;
@@ -223,6 +226,12 @@ impl Reader<'_> {
         let stalled = self.u16()? != 0;
         let generation = self.u32()?;
         let [running, fresh, ready, held, granted] = self.numbers()?;
+        if [running, fresh, ready, held, granted]
+            .iter()
+            .any(|n| *n > MOST)
+        {
+            return None;
+        }
         Some(Entry {
             owner: Owner { slot, generation },
             stalled,
