@@ -22,9 +22,11 @@ main() {
 
 find_one() {
     local program
-    for program in "${CHROMIUM:-}" chromium chromium-browser google-chrome "$fetched"; do
+    for program in "${CHROMIUM:-}" chromium chromium-browser google-chrome; do
         [ -n "$program" ] && type -P "$program" && return
     done
+    # One whose libraries did not all come is none.
+    "$fetched" --version >/dev/null 2>&1 && echo "$fetched" && return
     return 1
 }
 
@@ -62,7 +64,8 @@ write_program() {
     triple=$(cd "$1/usr/lib" && ls -d ./*-linux-gnu 2>/dev/null | head -n 1 || true)
     cat >"$fetched" <<EOF
 #!/bin/sh
-export LD_LIBRARY_PATH=$1/usr/lib/${triple#./}:$1/lib/${triple#./}:$1/usr/lib/${triple#./}/nss
+lib=$1/usr/lib/${triple#./}
+export LD_LIBRARY_PATH=\$lib:$1/lib/${triple#./}:\$lib/nss:\$lib/pulseaudio
 exec $1/usr/lib/chromium/chromium "\$@"
 EOF
     chmod +x "$fetched"
