@@ -178,8 +178,9 @@ pub fn apply(
     let mut wake = Vec::new();
     if record.hear(owner, &said, now) {
         // Each of them has calls that may not be able to wait for so long.
-        let waits = record.entries.iter().filter(|e| e.standing.waiting() > 0);
-        wake.extend(waits.map(|entry| entry.owner.slot));
+        let stays = |standing: &Standing| standing.fresh > 0 || standing.held > 0;
+        let stay = record.entries.iter().filter(|e| stays(&e.standing));
+        wake.extend(stay.map(|entry| entry.owner.slot));
     }
 
     let before = record.setting;
