@@ -163,6 +163,7 @@ impl Script<'_> {
             },
             burst: self.small()?.clamp(1, 100_000),
             ramp: (kind % 8 > 3).then_some(ramp),
+            learns: kind % 16 > 7,
         })
     }
 

@@ -233,6 +233,7 @@ fn pace_of(policy: &Policy) -> Pace {
             .rate()
             .map_or(Pace::NO_RATE, |rate| rate.per_second_nano()),
         burst: policy.rate().map_or(1, |rate| rate.burst()),
+        learns: policy.learns(),
         ramp: policy.ramp().map(|ramp| Ramp {
             initial: ramp.initial_nano(),
             every: u64::try_from(ramp.every().as_nanos()).unwrap_or(u64::MAX),

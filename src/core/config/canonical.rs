@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use super::classify::Classify;
-use super::limits::{Growth, Mode, Ramp, Rate};
+use super::limits::{Growth, Mode, Ramping, Rate};
 use super::names::HeaderName;
 use super::policy::{KeyPart, Matcher, Policy};
 use super::queue::{FairBy, Fairness, Queue};
@@ -110,9 +110,11 @@ impl Canonical {
         self.number(u64::from(rate.map_or(0, Rate::burst)));
     }
 
-    fn ramp(&mut self, ramp: Option<Ramp>) {
-        let Some(ramp) = ramp else {
-            return self.number(0);
+    fn ramp(&mut self, ramping: Ramping) {
+        let ramp = match ramping {
+            Ramping::Learned => return self.number(u64::MAX),
+            Ramping::Off => return self.number(0),
+            Ramping::Stated(ramp) => ramp,
         };
         self.number(ramp.initial_nano());
         self.duration(ramp.every());

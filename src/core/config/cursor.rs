@@ -204,15 +204,6 @@ impl<'a> At<'a> {
         }
     }
 
-    /// The error that this build cannot do what the value here asks for.
-    pub(super) fn not_built(&self, instead: &'static str) -> ConfigError {
-        ConfigError::NotBuilt {
-            path: self.place(),
-            given: self.value.shown(),
-            instead,
-        }
-    }
-
     fn place(&self) -> String {
         match self.path.as_str() {
             "" => "the configuration".to_owned(),

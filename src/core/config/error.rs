@@ -76,17 +76,6 @@ pub enum ConfigError {
         /// Its second value.
         given: String,
     },
-
-    /// Meaningful, but this build cannot do it; accepting it would be a promise not kept.
-    #[error("{path}: {given} is not built yet; {instead}")]
-    NotBuilt {
-        /// Where.
-        path: String,
-        /// The value.
-        given: String,
-        /// What to write until it is.
-        instead: &'static str,
-    },
 }
 
 /// What a value must be.

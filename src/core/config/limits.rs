@@ -87,6 +87,18 @@ impl Ramp {
     }
 }
 
+/// What bounds the growth of the rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) enum Ramping {
+    /// What refusals teach.
+    #[default]
+    Learned,
+    /// Nothing.
+    Off,
+    /// A ramp that the configuration states.
+    Stated(Ramp),
+}
+
 /// Growth of a rate in the time that a ramp states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Growth {

@@ -4,7 +4,7 @@
 use std::num::NonZeroU32;
 
 use super::classify::Classify;
-use super::limits::{Mode, Ramp, Rate};
+use super::limits::{Mode, Ramp, Ramping, Rate};
 use super::names::{HeaderName, PolicyName};
 use super::pattern::{HostPattern, PathPrefix};
 use super::queue::Queue;
@@ -21,7 +21,7 @@ pub struct Policy {
     pub(super) key: Vec<KeyPart>,
     pub(super) max_concurrent_calls: Option<NonZeroU32>,
     pub(super) rate: Option<Rate>,
-    pub(super) ramp: Option<Ramp>,
+    pub(super) ramp: Ramping,
     pub(super) queue: Queue,
     pub(super) retry: Retry,
     pub(super) patience_header: Option<HeaderName>,
@@ -67,7 +67,15 @@ impl Policy {
 
     /// The bound on the growth of the rate of starts, per gate.
     pub fn ramp(&self) -> Option<Ramp> {
-        self.ramp
+        match self.ramp {
+            Ramping::Stated(ramp) => Some(ramp),
+            Ramping::Learned | Ramping::Off => None,
+        }
+    }
+
+    /// Whether refusals teach a gate how fast calls may start, and how many at once.
+    pub fn learns(&self) -> bool {
+        self.ramp == Ramping::Learned
     }
 
     /// The queue in front of the gate.

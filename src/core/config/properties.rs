@@ -123,7 +123,7 @@ fn what_means_the_same_hashes_the_same() {
         ("{}", r#"{"policies":[{"name":"default"}]}"#),
         (
             "{}",
-            r#"{"policies":[{"name":"default","ramp":{"mode":"off"},"mode":"enforce"}]}"#,
+            r#"{"policies":[{"name":"default","ramp":{"mode":"learn"},"mode":"enforce"}]}"#,
         ),
         (r#"{"max_keys":8}"#, r#"{"max_keys":8.0}"#),
         (

@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 
 use super::classify::{self, Classify};
 use super::cursor::{At, Fields};
+use super::limits::Ramping;
 use super::names::{HeaderName, PolicyName};
 use super::pattern::{HostPattern, PathPrefix};
 use super::policy::{KeyPart, Matcher, Policy};
@@ -73,7 +74,7 @@ fn default_policy() -> Policy {
         key: vec![KeyPart::Cluster],
         max_concurrent_calls: None,
         rate: None,
-        ramp: None,
+        ramp: Ramping::default(),
         queue: Queue::default(),
         retry: Retry::default(),
         patience_header: None,

@@ -10,7 +10,7 @@ use crate::core::retry::uniform;
 use crate::core::time::Time;
 
 /// The first back-off where the server names no wait; it doubles with every probe refused.
-pub const FIRST: Duration = Duration::from_millis(300);
+pub const FIRST: Duration = Duration::from_millis(80);
 
 /// The longest back-off.
 pub const LONGEST: Duration = Duration::from_secs(15);

@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
+use super::adaptive_cap::AdaptiveCap;
 use super::bucket::{Bucket, Pace};
 use super::holding::Holding;
+use super::learn::Learned;
+use super::meter::Meter;
 use super::order::{Key, Turns};
 use super::owner::Owner;
 use super::pause::Refusal;
 use super::recovery::{Recovery, Undecided};
+use super::speed::KEPT;
 use crate::core::time::Time;
 
 /// The limits of a gate that are in force.
@@ -163,6 +167,12 @@ pub struct Record {
     pub turns: Option<Box<Turns>>,
     /// What was learned of refusals, if there were any.
     pub recovery: Option<Box<Recovery>>,
+    /// How many attempts started lately, if the gate learns.
+    pub meter: Meter,
+    /// The rate that refusals taught.
+    pub learned: Option<Box<Learned>>,
+    /// The cap that refusals taught.
+    pub adaptive_cap: Option<AdaptiveCap>,
     /// Owners with anything to their name, by slot.
     pub entries: Vec<Entry>,
     /// What newer code has added. Carried over unchanged.
@@ -182,6 +192,9 @@ impl Record {
             holding: Holding::default(),
             turns: None,
             recovery: None,
+            meter: Meter::default(),
+            learned: None,
+            adaptive_cap: None,
             entries: Vec::new(),
             unknown: Vec::new(),
         }
@@ -217,7 +230,7 @@ impl Record {
     /// start is a cold one, which is the careful side.
     pub fn is_idle(&self, now: Time) -> bool {
         self.entries.is_empty()
-            && now.since(self.used_at) >= IDLE
+            && now.since(self.used_at) >= if self.has_learned() { KEPT } else { IDLE }
             && self.bucket.owes_nothing(&self.setting.pace, now)
             && self.recovery.as_ref().is_none_or(|r| r.is_past(now))
             && self.unknown.is_empty()
@@ -225,9 +238,7 @@ impl Record {
 
     /// Whether slot, pace and pause let one more call start.
     pub fn is_free(&self, now: Time) -> bool {
-        self.in_flight() < self.setting.limit()
-            && self.opens_at() <= now
-            && self.bucket.allows(&self.setting.pace, now)
+        self.in_flight() < self.limit() && self.opens_at() <= now && self.has_permit(now)
     }
 
     /// Other limits come into force. What is owed and learned stays.
