@@ -156,6 +156,33 @@ fn every_call_is_accounted_for() {
     }
 }
 
+/// L1, L7: Envoys that know nothing of each other stay within the account's limits together.
+#[test]
+fn envoys_that_share_an_account_keep_its_limits_together() {
+    let limits = r#""policies":[{"name":"p","max_concurrent_calls":20,
+        "rate":{"requests_per_second":30,"burst":8}}]"#;
+    let models = r#"[{"name":"cap","kind":"concurrency","limit":20},
+        {"name":"rate","kind":"token_bucket","per_second":30,"burst":8}]"#;
+    let load = Load::named("constant:60:8").expect("a load");
+    for model in parse("m.json", models).expect("models") {
+        let refused = |share: &str| {
+            let mut surroundings = surroundings(&format!("{{{share}{limits}}}"));
+            surroundings.envoys = 4;
+            let scene = Scene {
+                model: &model,
+                load: &load,
+                seed: 8,
+                surroundings: &surroundings,
+            };
+            let tally = scene.run(PeerName::Weir, None).expect("nothing is written");
+            assert!(tally.served() > 200, "{} {}", model.name, tally.served());
+            tally.refused
+        };
+        assert_eq!(refused(r#""share":{"of":4},"#), 0, "{}", model.name);
+        assert!(refused("") > 0, "{}", model.name);
+    }
+}
+
 #[test]
 fn loads_have_the_calls_that_their_shapes_promise() {
     let calls = |name: &str| {

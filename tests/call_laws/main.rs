@@ -25,6 +25,7 @@ mod pace;
 mod refused;
 mod reload;
 mod shadow;
+mod share;
 mod stats;
 mod successes;
 mod uploads;

@@ -26,6 +26,8 @@ mod refused;
 mod reload;
 #[path = "../call_laws/shadow.rs"]
 mod shadow;
+#[path = "../call_laws/share.rs"]
+mod share;
 #[path = "../call_laws/stats.rs"]
 mod stats;
 #[path = "../call_laws/successes.rs"]

@@ -50,7 +50,7 @@ use crate::core::report::{LogBudget, Names};
 use crate::core::secret::Secret;
 use crate::core::time::Time;
 use crate::core::wait::{CallId, Gates};
-use crate::port::Host;
+use crate::port::{Host, Level};
 
 /// A stream of the host: one downstream stream, or one attempt.
 pub type StreamId = u32;
@@ -171,6 +171,9 @@ impl Worker {
                 self.gates.configure(host, now, place, setting, seen);
             }
         }
+        config
+            .exceeded()
+            .for_each(|policy| tell_exceeded(host, policy));
     }
 
     fn take_id(&mut self) -> CallId {
@@ -207,6 +210,18 @@ impl Worker {
     fn drop_call(&mut self, id: CallId, call: &mut Call) {
         self.timers.set(id, call, None);
     }
+}
+
+/// More Envoys share a cap than it has calls.
+fn tell_exceeded(host: &impl Host, policy: &Policy) {
+    let line = [
+        "weir: policy ",
+        policy.name(),
+        ": max_concurrent_calls is below share.of, and each Envoy keeps 1: up to ",
+        &policy.share().envoys().to_string(),
+        " calls at one time in all",
+    ];
+    host.log(Level::Warn, &line.concat());
 }
 
 /// The hash by which a gate's record names its policy.

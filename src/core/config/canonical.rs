@@ -16,13 +16,14 @@ use crate::core::fnv::fnv64;
 
 impl Policy {
     /// Identifies the limits a gate of this policy works under: `max_concurrent_calls`, `rate`,
-    /// `ramp`, `queue.max_waiting`, and whether there is a `queue.fair_by`, since that changes what
+    /// `ramp`, how many Envoys share them, `queue.max_waiting`, and whether there is a `queue.fair_by`, since that changes what
     /// the order of calls means. Two policies that differ in other things only have the same.
     pub fn limits_hash(&self) -> u64 {
         let mut out = Canonical::default();
         out.number(u64::from(
             self.max_concurrent_calls.map_or(0, NonZeroU32::get),
         ));
+        out.number(u64::from(self.share.envoys()));
         out.number(u64::from(self.queue.max_waiting));
         out.rate(self.rate);
         out.ramp(self.ramp);
@@ -55,6 +56,7 @@ impl Canonical {
             mode,
             matcher,
             provider,
+            share,
             key,
             max_concurrent_calls,
             rate,
@@ -71,6 +73,7 @@ impl Canonical {
         });
         self.matcher(matcher);
         self.text(provider.name());
+        self.number(u64::from(share.envoys()));
         self.list(key, Canonical::key_part);
         self.number(u64::from(max_concurrent_calls.map_or(0, NonZeroU32::get)));
         self.rate(*rate);

@@ -22,6 +22,7 @@ mod read_key;
 mod read_limits;
 mod read_queue;
 mod retry;
+mod share;
 mod values;
 
 pub use crate::core::classify::{PROVIDER_NAMES, Provider};
@@ -36,6 +37,7 @@ pub use pattern::{HostPattern, PathPrefix};
 pub use policy::{KeyPart, Matcher, Policy};
 pub use queue::{FairBy, Queue};
 pub use retry::{Attempts, Retry, Window};
+pub use share::Share;
 
 use cursor::At;
 use json::Json;
@@ -75,6 +77,12 @@ impl Config {
     /// The policies in order of precedence. None: Weir does nothing.
     pub fn policies(&self) -> &[Policy] {
         &self.policies
+    }
+
+    /// Policies whose cap is less than the Envoys that share it: each keeps one, which is more in all
+    /// than was configured.
+    pub fn exceeded(&self) -> impl Iterator<Item = &Policy> {
+        self.policies.iter().filter(|policy| policy.exceeds_cap())
     }
 
     /// Tells one configuration from another. Equal for configurations that mean the same, however

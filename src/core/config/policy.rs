@@ -9,6 +9,7 @@ use super::names::{HeaderName, PolicyName};
 use super::pattern::{HostPattern, PathPrefix};
 use super::queue::Queue;
 use super::retry::Retry;
+use super::share::Share;
 use crate::core::classify::Provider;
 
 /// A policy as configured, every default filled in.
@@ -18,6 +19,7 @@ pub struct Policy {
     pub(super) mode: Mode,
     pub(super) matcher: Matcher,
     pub(super) provider: Provider,
+    pub(super) share: Share,
     pub(super) key: Vec<KeyPart>,
     pub(super) max_concurrent_calls: Option<NonZeroU32>,
     pub(super) rate: Option<Rate>,
@@ -54,20 +56,31 @@ impl Policy {
         &self.key
     }
 
+    /// How many Envoys share the limits below, each of which is this Envoy's part.
+    pub fn share(&self) -> Share {
+        self.share
+    }
+
     /// The cap on calls in flight per gate, at most 65535; None is no cap. Where the
     /// configuration is silent this is what the provider's profile declares.
     pub fn max_concurrent_calls(&self) -> Option<NonZeroU32> {
-        self.max_concurrent_calls
+        self.max_concurrent_calls.map(|cap| self.share.calls(cap))
     }
 
     /// The bound on starts, per gate.
     pub fn rate(&self) -> Option<Rate> {
-        self.rate
+        self.rate.map(|rate| self.share.rate(rate))
     }
 
     /// The bound on the growth of the rate of starts, per gate.
     pub fn ramp(&self) -> Option<Ramp> {
-        self.ramp
+        self.ramp.map(|ramp| self.share.ramp(ramp))
+    }
+
+    /// Whether all Envoys together are above the configured cap with one call each.
+    pub(super) fn exceeds_cap(&self) -> bool {
+        self.max_concurrent_calls
+            .is_some_and(|cap| self.share.exceeds(cap))
     }
 
     /// The queue in front of the gate.

@@ -46,6 +46,7 @@ fn hash_changes_with_every_field() {
     let mut seen = vec![Config::parse(full().to_string().as_bytes()).unwrap().hash()];
     let changes = [
         ("max_keys", json!(8)),
+        ("share.of", json!(3)),
         ("policies[0].name", json!("b")),
         ("policies[0].match.clusters", json!(["d"])),
         ("policies[0].match.clusters", json!(["c", "d"])),
@@ -120,6 +121,7 @@ fn what_means_the_same_hashes_the_same() {
     let same = [
         ("", "{}"),
         ("{}", r#"{"version":1,"max_keys":1024}"#),
+        ("{}", r#"{"share":{"of":1}}"#),
         ("{}", r#"{"policies":[{"name":"default"}]}"#),
         (
             "{}",
@@ -157,6 +159,19 @@ fn neighbours_do_not_run_together_in_the_hash() {
     for (left, right) in differ {
         assert_ne!(hash(left), hash(right), "{left} {right}");
     }
+}
+
+/// L6: each Envoy's part changes with their number, or at least what it does after a refusal.
+#[test]
+fn the_number_of_envoys_changes_the_limits() {
+    let limits = |of: u32| {
+        let json = format!(
+            r#"{{"share":{{"of":{of}}},"policies":[{{"name":"a","max_concurrent_calls":1}}]}}"#
+        );
+        Config::parse(json.as_bytes()).unwrap().policies()[0].limits_hash()
+    };
+    assert_ne!(limits(1), limits(2));
+    assert_ne!(limits(2), limits(3));
 }
 
 #[test]
@@ -200,6 +215,7 @@ fn full() -> Value {
     json!({
         "version": 1,
         "max_keys": 7,
+        "share": { "of": 2 },
         "policies": [
             {
                 "name": "a",
@@ -334,6 +350,8 @@ fn any_json() -> impl Strategy<Value = Value> {
         proptest::sample::select(vec![
             "version",
             "max_keys",
+            "share",
+            "of",
             "policies",
             "name",
             "mode",

@@ -12,25 +12,41 @@ use super::read_key::key;
 use super::read_limits::{mode, ramp, rate};
 use super::read_queue::queue;
 use super::retry::Retry;
+use super::share::Share;
 use super::values::{attempts, millis, parsed, parsed_list, window};
 use super::{ConfigError, Mode, Rule};
 use crate::core::classify::{PROVIDER_NAMES, Provider};
 
 /// The whole configuration: `max_keys` and the policies.
 pub(super) fn plugin(at: &At<'_>) -> Result<(u16, Vec<Policy>), ConfigError> {
-    let fields = at.object(&["version", "max_keys", "policies"])?;
+    let fields = at.object(&["version", "max_keys", "share", "policies"])?;
     if let Some(version) = fields.optional("version") {
         version
             .whole(1, 1)
             .map_err(|_| version.breaks(Rule::Version))?;
     }
     let max_keys = fields.whole("max_keys", 1, 4096, 1024)?;
-    let policies = match fields.optional("policies") {
+    let mut policies = match fields.optional("policies") {
         None => vec![default_policy()],
         Some(list) => policies(&list)?,
     };
+    if let Some(at) = fields.optional("share") {
+        let share = share(&at)?;
+        for policy in &mut policies {
+            policy.share = share;
+        }
+    }
     // At most 4096, so nothing is lost.
     Ok((max_keys as u16, policies))
+}
+
+fn share(at: &At<'_>) -> Result<Share, ConfigError> {
+    let rule = Rule::Whole {
+        min: 1,
+        max: Share::MAX,
+    };
+    let of = at.object(&["of"])?.required("of", rule.clone())?;
+    Share::of(of.whole(1, Share::MAX)?).ok_or_else(|| of.breaks(rule))
 }
 
 fn policies(at: &At<'_>) -> Result<Vec<Policy>, ConfigError> {
@@ -70,6 +86,7 @@ fn default_policy() -> Policy {
         mode: Mode::Enforce,
         matcher: Matcher::default(),
         provider: Provider::AUTO,
+        share: Share::WHOLE,
         key: vec![KeyPart::Cluster],
         max_concurrent_calls: None,
         rate: None,
@@ -100,6 +117,7 @@ fn policy(fields: &Fields<'_>) -> Result<Policy, ConfigError> {
             Some(at) => matcher(&at)?,
         },
         provider,
+        share: default.share,
         key: match fields.optional("key") {
             None => default.key,
             Some(at) => key(&at)?,
