@@ -50,6 +50,15 @@ const WHOLE: &[(&str, &str)] = &[
     ),
     (r#"{"share": 3}"#, "share: must be an object, not 3"),
     (
+        r#"{"policies": [{"name": "a", "provider": "dashscope", "server_queue_ms": 2999}]}"#,
+        "policies[0].server_queue_ms: must be a whole number from 3000 to 120000, not 2999",
+    ),
+    (
+        r#"{"policies": [{"name": "a", "server_queue_ms": 3000}]}"#,
+        "policies[0].server_queue_ms: must be left out unless \"provider\" is \"dashscope\", which \
+         alone can be asked to queue, not 3000",
+    ),
+    (
         r#"{"share": {}}"#,
         "share.of: missing, but required; must be a whole number from 1 to 100000",
     ),

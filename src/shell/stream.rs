@@ -96,11 +96,17 @@ impl Stream {
                 .map(Duration::from_millis),
             request_complete,
         };
-        let new = self.vm.ask(|worker, host, now| {
-            worker.begin_attempt(host, now, self.id, begin, request, &self.config)
+        let begun = self.vm.ask(|worker, host, now| {
+            let new = worker.begin_attempt(host, now, self.id, begin, request, &self.config);
+            let edit = worker.ask_server_to_queue(now, self.id, request.headers);
+            (new, edit)
         });
-        if let Some(Some(reference)) = new {
+        let (new, edit) = begun.unwrap_or_default();
+        if let Some(reference) = new {
             host.leave(REFERENCE, &reference);
+        }
+        if let Some(edit) = edit {
+            host.edit(Map::Request, &[edit]);
         }
         Action::Continue
     }

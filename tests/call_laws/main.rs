@@ -24,6 +24,7 @@ mod order;
 mod pace;
 mod refused;
 mod reload;
+mod server_queue;
 mod shadow;
 mod share;
 mod stats;

@@ -67,6 +67,11 @@ impl Vm for Seat {
             .begin_attempt(&self.host, now, stream, begin, request, &plugin.config)
     }
 
+    fn attempt_edits(&mut self, now: Time, stream: StreamId, headers: &Headers) -> Vec<Edit> {
+        let edit = self.worker.ask_server_to_queue(now, stream, headers);
+        edit.into_iter().collect()
+    }
+
     fn complete_request(&mut self, _: Time, stream: StreamId) {
         self.worker.complete_request(stream);
     }

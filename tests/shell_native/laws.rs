@@ -24,6 +24,8 @@ mod pace;
 mod refused;
 #[path = "../call_laws/reload.rs"]
 mod reload;
+#[path = "../call_laws/server_queue.rs"]
+mod server_queue;
 #[path = "../call_laws/shadow.rs"]
 mod shadow;
 #[path = "../call_laws/share.rs"]

@@ -166,6 +166,7 @@ impl Worker {
             phantom: None,
             attempts: LiteMap::new(),
             attempts_made: 0,
+            asks_server_to_queue: false,
             backoff: Backoff::default(),
             passed: None,
             undo: Undo::default(),

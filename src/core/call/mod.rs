@@ -8,7 +8,8 @@
 //! 5. [`answer`]: the gate half sees what the client is about to receive.
 //! 6. [`end`]: it is over, however that came, and gives back all it had.
 //!
-//! `refuse` is how Weir itself says no; `shadow` is a policy that only watches. [`due`] holds what the clock does to it. All of it is one [`Worker`] per VM: Envoy runs a stream's
+//! `refuse` is how Weir itself says no; `shadow` is a policy that only watches; `server_queue` has a
+//! provider queue on its side. [`due`] holds what the clock does to it. All of it is one [`Worker`] per VM: Envoy runs a stream's
 //! callbacks on one thread, and both halves of Weir share that thread's VM.
 //!
 //! Nothing here touches a stream. A callback gets back what to do with its own stream; what to do
@@ -26,6 +27,7 @@ mod marks;
 mod rank;
 pub mod read;
 mod refuse;
+mod server_queue;
 mod shadow;
 pub mod start;
 mod state;

@@ -42,6 +42,8 @@ pub(super) struct Call {
     pub(super) attempts: LiteMap<StreamId, Attempt>,
     /// The number of the latest attempt.
     pub(super) attempts_made: u32,
+    /// Weir, and not the client, has asked the provider to let it wait.
+    pub(super) asks_server_to_queue: bool,
     pub(super) backoff: Backoff,
     /// The refusal that is on its way to the client.
     pub(super) passed: Option<Passed>,

@@ -64,6 +64,7 @@ impl Canonical {
             queue,
             retry,
             patience_header,
+            server_queue,
             classify,
         } = policy;
         self.text(name.as_str());
@@ -81,6 +82,7 @@ impl Canonical {
         self.queue(queue);
         self.retry(retry);
         self.header(patience_header.as_ref());
+        self.duration(server_queue.unwrap_or_default());
         self.classify(classify);
     }
 

@@ -118,6 +118,8 @@ pub enum Rule {
         /// The other field.
         &'static str,
     ),
+    /// Absent, because the provider cannot be asked to queue.
+    QueuingProvider,
     /// An object with exactly one of two fields.
     OneOf {
         /// One of them.
@@ -196,6 +198,9 @@ impl fmt::Display for Rule {
             }
             Rule::LeftOutBeside(other) => {
                 return write!(f, "left out beside \"{other}\"");
+            }
+            Rule::QueuingProvider => {
+                "left out unless \"provider\" is \"dashscope\", which alone can be asked to queue"
             }
             Rule::OneOf { left, right } => {
                 return write!(f, "an object with \"{left}\" or \"{right}\"");

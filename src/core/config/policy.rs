@@ -2,6 +2,7 @@
 //! so nothing downstream checks again.
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use super::classify::Classify;
 use super::limits::{Mode, Ramp, Rate};
@@ -27,6 +28,7 @@ pub struct Policy {
     pub(super) queue: Queue,
     pub(super) retry: Retry,
     pub(super) patience_header: Option<HeaderName>,
+    pub(super) server_queue: Option<Duration>,
     pub(super) classify: Classify,
 }
 
@@ -96,6 +98,16 @@ impl Policy {
     /// The request header in which a client says how many milliseconds it will wait.
     pub fn patience_header(&self) -> Option<&HeaderName> {
         self.patience_header.as_ref()
+    }
+
+    /// The shortest and the longest time for which a provider can be asked to queue a call.
+    pub const SERVER_QUEUE: (Duration, Duration) =
+        (Duration::from_secs(3), Duration::from_secs(120));
+
+    /// How long the provider may let a call wait at its side, within [`Policy::SERVER_QUEUE`]. None:
+    /// it is not asked to.
+    pub fn server_queue(&self) -> Option<Duration> {
+        self.server_queue
     }
 
     /// How refusals are classified, beyond the provider's profile.

@@ -27,7 +27,7 @@ proptest! {
             Ok(_) | Err(ConfigError::Json { .. }) => {}
             Err(error) => {
                 let text = error.to_string();
-                let pair = field.ends_with("base_delay_ms");
+                let pair = field.ends_with("base_delay_ms") || field.ends_with("provider");
                 prop_assert!(pair || text.starts_with(&field), "{field} = {value}: {text}");
             }
         }
@@ -94,6 +94,7 @@ fn hash_changes_with_every_field() {
         ("policies[0].retry.retry_after_cap_ms", json!(9)),
         ("policies[0].retry.budget_ms", json!(9)),
         ("policies[0].patience_header", json!("x")),
+        ("policies[1].server_queue_ms", json!(3000)),
         ("policies[0].classify.map_200", json!(true)),
         ("policies[0].classify.rules[0].status", json!(430)),
         ("policies[0].classify.rules[0].header.name", json!("x")),
@@ -258,7 +259,7 @@ fn full() -> Value {
                     "map_200": false
                 }
             },
-            { "name": "z" }
+            { "name": "z", "provider": "dashscope", "server_queue_ms": 4000 }
         ]
     })
 }

@@ -1,6 +1,7 @@
 //! From JSON to policies: one function per object of the configuration, its fields in order.
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use super::classify::{self, Classify};
 use super::cursor::{At, Fields};
@@ -76,6 +77,7 @@ const POLICY: &[&str] = &[
     "queue",
     "retry",
     "patience_header",
+    "server_queue_ms",
     "classify",
 ];
 
@@ -94,6 +96,7 @@ fn default_policy() -> Policy {
         queue: Queue::default(),
         retry: Retry::default(),
         patience_header: None,
+        server_queue: None,
         classify: Classify::default(),
     }
 }
@@ -146,11 +149,24 @@ fn policy(fields: &Fields<'_>) -> Result<Policy, ConfigError> {
             None => default.patience_header,
             Some(at) => Some(parsed(&at, Rule::HeaderName, HeaderName::parse)?),
         },
+        server_queue: match fields.optional("server_queue_ms") {
+            None => default.server_queue,
+            Some(at) => Some(server_queue(&at, provider)?),
+        },
         classify: match fields.optional("classify") {
             None => default.classify,
             Some(at) => classify::read(&at)?,
         },
     })
+}
+
+fn server_queue(at: &At<'_>, provider: Provider) -> Result<Duration, ConfigError> {
+    if !provider.can_queue() {
+        return Err(at.breaks(Rule::QueuingProvider));
+    }
+    let (min, max) = Policy::SERVER_QUEUE;
+    let millis = at.whole(min.as_millis() as u32, max.as_millis() as u32)?;
+    Ok(Duration::from_millis(u64::from(millis)))
 }
 
 fn matcher(at: &At<'_>) -> Result<Matcher, ConfigError> {
