@@ -22,6 +22,7 @@ mod memhost;
 mod newer;
 mod order;
 mod pace;
+mod recovery;
 mod refused;
 mod reload;
 mod server_queue;

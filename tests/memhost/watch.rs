@@ -73,10 +73,10 @@ impl Sim {
         assert!(sums.waiting <= waiting + sums.held, "waiting: {sums:?}");
     }
 
-    /// L3: nobody waits while a slot is free.
+    /// L3: nobody waits while a slot is free and pace and pause allow a start, since a tick at least.
     pub(crate) fn check_no_idle_slot(&self) {
         for record in self.records() {
-            let idle = record.in_flight() < record.setting.limit() && record.waiting() > 0;
+            let idle = record.is_free(self.now.before(self.busy)) && record.waiting() > 0;
             assert!(!idle, "a slot is free and somebody waits: {record:?}");
         }
     }

@@ -20,6 +20,8 @@ mod leave;
 mod order;
 #[path = "../call_laws/pace.rs"]
 mod pace;
+#[path = "../call_laws/recovery.rs"]
+mod recovery;
 #[path = "../call_laws/refused.rs"]
 mod refused;
 #[path = "../call_laws/reload.rs"]

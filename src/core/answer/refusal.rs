@@ -4,6 +4,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::retry_after;
+use crate::core::classify::Class;
 use crate::core::retry::uniform;
 use crate::core::time::millis_up;
 
@@ -18,15 +19,21 @@ pub enum Refused {
     WaitTooLong,
     /// The wait cannot fit the call's deadline (L10).
     Deadline,
+    /// The provider refused others, and the gate is shut for longer than the call can wait.
+    Paused,
+    /// A quota of the provider is used up.
+    Quota,
 }
 
 impl Refused {
     /// Every reason, in the order of the enum.
-    pub const ALL: [Refused; 4] = [
+    pub const ALL: [Refused; 6] = [
         Refused::QueueFull,
         Refused::NoWait,
         Refused::WaitTooLong,
         Refused::Deadline,
+        Refused::Paused,
+        Refused::Quota,
     ];
 
     /// The name used in headers, bodies and stats.
@@ -36,6 +43,8 @@ impl Refused {
             Refused::NoWait => "no_wait",
             Refused::WaitTooLong => "wait_too_long",
             Refused::Deadline => "deadline",
+            Refused::Paused => "paused",
+            Refused::Quota => "quota",
         }
     }
 
@@ -45,6 +54,8 @@ impl Refused {
             Refused::NoWait => "it could not start at once and asked not to wait",
             Refused::WaitTooLong => "it waited as long as a call may wait",
             Refused::Deadline => "its turn would come after its deadline",
+            Refused::Paused => "the provider has asked for a pause that it cannot wait for",
+            Refused::Quota => "a quota of the provider is used up",
         }
     }
 }
@@ -64,6 +75,8 @@ pub struct Refusal<'a> {
     pub policy: &'a str,
     /// The config field whose limit was met, if it was one.
     pub limit: Option<&'static str>,
+    /// What the provider ran out of, if that is why.
+    pub class: Option<Class>,
     /// Where in the queue the call would stand, the head being 1.
     pub position: Option<u64>,
     /// How long the call would have to wait for its start, if that is known.
@@ -107,6 +120,7 @@ impl Refusal<'_> {
                     refused: reason,
                     policy: self.policy,
                     limit: self.limit,
+                    class: self.class.map(Class::name),
                     position: self.position,
                     expected_wait_ms: self.expected_wait.map(millis_up),
                     retry_after_ms: millis_up(wait).max(1),
@@ -156,6 +170,8 @@ struct Details<'a> {
     refused: &'static str,
     policy: &'a str,
     limit: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<&'static str>,
     position: Option<u64>,
     expected_wait_ms: Option<u64>,
     retry_after_ms: u64,
@@ -173,6 +189,7 @@ mod tests {
         reason: Refused::QueueFull,
         policy: "ark",
         limit: Some("max_waiting"),
+        class: None,
         position: Some(1001),
         expected_wait: Some(Duration::from_secs(42)),
         retry_after: Duration::from_secs(8),

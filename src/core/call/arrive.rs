@@ -163,6 +163,8 @@ impl Worker {
             stage: Stage::Going,
             started: None,
             has_grant: false,
+            epoch: 0,
+            is_answered: false,
             phantom: None,
             attempts: LiteMap::new(),
             attempts_made: 0,
@@ -222,6 +224,7 @@ impl Worker {
         };
         let (place, settled) = self.gates.arrive(host, now, place, id, arrival);
         call.place = Some(place);
+        call.epoch = self.gates.sight(place).epoch;
         match settled {
             Settled::Failed(_) => {
                 call.place = None;

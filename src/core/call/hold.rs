@@ -14,7 +14,7 @@ use crate::core::report::stats::{Avoided, Count, Measure, measure};
 use crate::core::report::{Event, LogLine};
 use crate::core::retry::{GiveUp, MaxAttempts, Plan, Situation, decide};
 use crate::core::time::Time;
-use crate::core::wait::{CallId, Kind};
+use crate::core::wait::{CallId, Kind, Waiter};
 use crate::port::Host;
 
 /// How long a call without gate half and without attempt is remembered.
@@ -64,6 +64,10 @@ impl Worker {
             refusal.verdict.server_min(),
             [host.random(), host.random()],
         );
+        let pause = call
+            .place
+            .and_then(|place| self.gates.sight(place).lasting(now));
+        let last_start = call.last_start(now + delay.wait, deadline);
         let plan = decide(&Situation {
             verdict: *refusal.verdict,
             attempts_made: call.attempts_made,
@@ -72,6 +76,7 @@ impl Worker {
             can_be_held: matches!(body, Body::Whole | Body::WithoutEnd),
             now,
             deadline: Some(deadline),
+            is_shut_out: pause.is_some_and(|pause| pause.no_start_before() > last_start),
             retry_after_cap,
             delay: delay.wait,
         });
@@ -104,7 +109,15 @@ impl Worker {
                 let has_room = !is_taken
                     && call
                         .place
-                        .is_none_or(|place| self.gates.hold(host, now, place));
+                        .zip(self.streams.get(&stream))
+                        .is_none_or(|(place, id)| {
+                            let waiter = Waiter {
+                                call: *id,
+                                kind: Kind::Ready,
+                                until: last_start,
+                            };
+                            self.gates.hold(host, now, place, call.key, waiter)
+                        });
                 if !has_room {
                     let avoided = match is_taken {
                         true => Avoided::HoldTaken,
@@ -140,8 +153,14 @@ impl Worker {
             return None;
         };
         hold.ready_since = Some(now);
+        let deadline = hold.deadline;
         if let Some(place) = call.place {
-            self.gates.line_mut(place).wait(call.key, id, Kind::Ready);
+            let waiter = Waiter {
+                call: id,
+                kind: Kind::Ready,
+                until: call.last_start(now, deadline),
+            };
+            self.gates.line_mut(place).wait(call.key, waiter);
             self.gates.report(host, now, place);
             return None;
         }

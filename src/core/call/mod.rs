@@ -8,6 +8,7 @@
 //! 5. [`answer`]: the gate half sees what the client is about to receive.
 //! 6. [`end`]: it is over, however that came, and gives back all it had.
 //!
+//! `verdict` is what the gate hears of it all, `turn_away` what a shut gate means for those who wait,
 //! `refuse` is how Weir itself says no; `shadow` is a policy that only watches; `server_queue` has a
 //! provider queue on its side. [`due`] holds what the clock does to it. All of it is one [`Worker`] per VM: Envoy runs a stream's
 //! callbacks on one thread, and both halves of Weir share that thread's VM.
@@ -32,6 +33,8 @@ mod shadow;
 pub mod start;
 mod state;
 mod timers;
+mod turn_away;
+mod verdict;
 
 use std::collections::BTreeMap;
 

@@ -170,7 +170,7 @@ impl Bucket {
     }
 
     /// The bucket as it is at `now`.
-    fn at(&self, pace: &Pace, now: Time) -> Bucket {
+    pub(super) fn at(&self, pace: &Pace, now: Time) -> Bucket {
         self.run(pace, now, false)
     }
 

@@ -11,6 +11,8 @@ use super::order::{CELLS, Key, Turns};
 use super::owner::Owner;
 use super::ramp::{Growth, Level, Ramp};
 use super::record::{Entry, Record, Setting, Standing};
+use super::recovery::{Recovery, Stage};
+use crate::core::classify::Class;
 use crate::core::time::Time;
 
 const LAYOUT: u16 = 2;
@@ -74,6 +76,9 @@ impl Record {
                 }
             });
         }
+        if let Some(recovery) = &self.recovery {
+            put_section(&mut bytes, RECOVERY, |bytes| put_recovery(bytes, recovery));
+        }
         bytes.extend_from_slice(&self.unknown);
         bytes
     }
@@ -104,6 +109,7 @@ const MOST: u32 = 1 << 20;
 const PACE: u16 = 1;
 const HOLDING: u16 = 2;
 const TURNS: u16 = 3;
+const RECOVERY: u16 = 4;
 
 fn put_entry(bytes: &mut Vec<u8>, entry: &Entry) {
     let Standing {
@@ -164,6 +170,39 @@ fn put_bucket(bytes: &mut Vec<u8>, bucket: &Bucket) {
     bytes.extend_from_slice(&bucket.level.usage.to_le_bytes());
 }
 
+fn put_recovery(bytes: &mut Vec<u8>, recovery: &Recovery) {
+    let (stage, owner, since) = match recovery.stage {
+        Stage::Open => (0, Owner::default(), Time(0)),
+        Stage::Shut => (1, Owner::default(), Time(0)),
+        Stage::Probing { owner, since } => (2, owner, since),
+    };
+    let class = Class::ALL.iter().position(|class| *class == recovery.class);
+    let class = class.and_then(|at| u8::try_from(at).ok());
+    bytes.extend_from_slice(&[
+        stage,
+        class.unwrap_or(u8::MAX),
+        u8::from(recovery.is_stated),
+        0,
+    ]);
+    for number in [
+        recovery.epoch,
+        recovery.refusals,
+        recovery.misses,
+        recovery.latency,
+        u32::from(owner.slot),
+        owner.generation,
+    ] {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+    for number in [since.0, recovery.until.0, recovery.draw, recovery.started.0] {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+    for (slot, epoch) in &recovery.undecided {
+        bytes.extend_from_slice(&slot.to_le_bytes());
+        bytes.extend_from_slice(&epoch.to_le_bytes());
+    }
+}
+
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
@@ -213,6 +252,7 @@ impl Reader<'_> {
             }
             HOLDING => record.holding = body.holding()?,
             TURNS => record.turns = Some(body.turns()?),
+            RECOVERY => record.recovery = Some(Box::new(body.recovery()?)),
             _ => {
                 record.unknown.extend_from_slice(whole.get(..length + 4)?);
                 return Some(());
@@ -292,6 +332,40 @@ impl Reader<'_> {
             *rank = self.u64()?;
         }
         Some(Box::new(Turns { started, last }))
+    }
+
+    fn recovery(&mut self) -> Option<Recovery> {
+        let [stage, class, is_stated, _] = self.take()?;
+        let [epoch, refusals, misses, latency, slot, generation] = self.numbers()?;
+        let owner = Owner {
+            slot: u16::try_from(slot).ok()?,
+            generation,
+        };
+        let since = Time(self.u64()?);
+        let stage = match stage {
+            0 => Stage::Open,
+            1 => Stage::Shut,
+            2 => Stage::Probing { owner, since },
+            _ => return None,
+        };
+        let mut recovery = Recovery {
+            epoch,
+            stage,
+            until: Time(self.u64()?),
+            class: *Class::ALL.get(usize::from(class))?,
+            is_stated: is_stated != 0,
+            draw: self.u64()?,
+            refusals,
+            misses,
+            latency,
+            started: Time(self.u64()?),
+            undecided: Vec::new(),
+        };
+        while !self.0.is_empty() {
+            recovery.undecided.push((self.u16()?, self.u32()?));
+        }
+        let slots = recovery.undecided.iter().map(|(slot, _)| slot);
+        slots.is_sorted_by(|a, b| a < b).then_some(recovery)
     }
 
     fn numbers<const N: usize>(&mut self) -> Option<[u32; N]> {

@@ -16,6 +16,7 @@ pub const STALE: Duration = Duration::from_millis(20);
 /// Grants every slot that is free to those who wait, and moves grants that a blocked worker left
 /// lying. Returns the slots of the workers to wake, in the order of their grants.
 pub fn distribute(record: &mut Record, now: Time) -> Vec<u16> {
+    record.judge_by_time(now);
     let mut wake = Vec::new();
     while let Some(next) = next_in_line(record) {
         if !record.is_free(now) {
@@ -36,12 +37,16 @@ pub fn distribute(record: &mut Record, now: Time) -> Vec<u16> {
     wake
 }
 
-/// When the next waiter may start if it is the pace alone that keeps it; `None` if nobody waits, or
-/// for a slot.
+/// When the next waiter may start if it is pace or pause alone that keeps it; `None` if nobody waits,
+/// or for a slot, or while the probe lies unclaimed.
 pub(super) fn next_at(record: &Record, now: Time) -> Option<Time> {
     let waits = record.entries.iter().any(|entry| entry.uncovered() > 0);
     let has_slot = record.in_flight() < record.setting.limit();
-    (waits && has_slot).then(|| record.bucket.next_at(&record.setting.pace, now, 0))
+    let opens_at = record.opens_at();
+    (waits && has_slot && opens_at != Time::NEVER).then(|| {
+        let by_pace = record.bucket.next_at(&record.setting.pace, now, 0);
+        by_pace.max(opens_at)
+    })
 }
 
 /// Gives one slot to the owner of `entry`.

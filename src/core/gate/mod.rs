@@ -5,6 +5,7 @@
 //! - [`grant`]: who gets a free slot.
 //! - [`order`]: who comes before whom.
 //! - [`bucket`] and [`ramp`]: how fast calls may start.
+//! - [`recovery`]: what it does after a refusal; [`pause`]: for how long it is shut.
 //! - [`holding`] and [`estimate`]: how long a call will wait.
 //! - [`exchange`]: read, apply, write if nobody else wrote, wake: one step at a time.
 //! - [`table`]: where in shared data a key's record lies.
@@ -20,14 +21,18 @@ pub mod grant;
 pub mod holding;
 pub mod order;
 pub mod owner;
+pub mod pause;
 pub mod ramp;
 pub mod reap;
 pub mod record;
+pub mod recovery;
 pub mod table;
 
-pub use apply::{Arrival, Change, Event, Fenced, Outcome, Refuse, Why, apply};
+pub use apply::{Arrival, Change, Event, Fenced, Keeps, Outcome, Refuse, Why, apply};
 pub use bucket::Pace;
 pub use order::{Key, Order};
 pub use owner::Owner;
+pub use pause::Refusal;
 pub use reap::Fences;
 pub use record::{Entry, Record, Setting, Standing, Statement, Tally};
+pub use recovery::{Pause, Sight, Undecided};

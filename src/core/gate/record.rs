@@ -6,6 +6,8 @@ use super::bucket::{Bucket, Pace};
 use super::holding::Holding;
 use super::order::{Key, Turns};
 use super::owner::Owner;
+use super::pause::Refusal;
+use super::recovery::{Recovery, Undecided};
 use crate::core::time::Time;
 
 /// The limits of a gate that are in force.
@@ -74,6 +76,12 @@ pub struct Tally {
     pub unplanned: u32,
     /// How long the last slot that came free was kept.
     pub held_for: Option<Duration>,
+    /// An attempt was refused.
+    pub refused: Option<Refusal>,
+    /// An attempt that started in this epoch was accepted.
+    pub accepted: Option<u32>,
+    /// What was said to be the refusal of an attempt that started in this epoch was none.
+    pub taken_back: Option<u32>,
 }
 
 /// All a worker tells a gate with an event.
@@ -81,6 +89,8 @@ pub struct Tally {
 pub struct Statement {
     /// What it has.
     pub standing: Standing,
+    /// Which of its attempts may yet be refused.
+    pub undecided: Undecided,
     /// What happened.
     pub tally: Tally,
 }
@@ -89,6 +99,7 @@ impl From<Standing> for Statement {
     fn from(standing: Standing) -> Statement {
         Statement {
             standing,
+            undecided: Undecided::NONE,
             tally: Tally::default(),
         }
     }
@@ -150,6 +161,8 @@ pub struct Record {
     pub holding: Holding,
     /// Whose turn it is, if tenants share the gate fairly.
     pub turns: Option<Box<Turns>>,
+    /// What was learned of refusals, if there were any.
+    pub recovery: Option<Box<Recovery>>,
     /// Owners with anything to their name, by slot.
     pub entries: Vec<Entry>,
     /// What newer code has added. Carried over unchanged.
@@ -168,6 +181,7 @@ impl Record {
             bucket: Bucket::new(&setting.pace, now),
             holding: Holding::default(),
             turns: None,
+            recovery: None,
             entries: Vec::new(),
             unknown: Vec::new(),
         }
@@ -205,12 +219,15 @@ impl Record {
         self.entries.is_empty()
             && now.since(self.used_at) >= IDLE
             && self.bucket.owes_nothing(&self.setting.pace, now)
+            && self.recovery.as_ref().is_none_or(|r| r.is_past(now))
             && self.unknown.is_empty()
     }
 
-    /// Whether slot and pace let one more call start.
+    /// Whether slot, pace and pause let one more call start.
     pub fn is_free(&self, now: Time) -> bool {
-        self.in_flight() < self.setting.limit() && self.bucket.allows(&self.setting.pace, now)
+        self.in_flight() < self.setting.limit()
+            && self.opens_at() <= now
+            && self.bucket.allows(&self.setting.pace, now)
     }
 
     /// Other limits come into force. What is owed and learned stays.

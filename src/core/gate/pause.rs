@@ -1,0 +1,114 @@
+//! For how long a refusal shuts its gate.
+//!
+//! Never for less than the server asks for; a share of that above it, drawn once for a gate and an
+//! episode, keeps gates that were refused together from coming back together.
+
+use std::time::Duration;
+
+use crate::core::classify::Class;
+use crate::core::retry::uniform;
+use crate::core::time::Time;
+
+/// The first back-off where the server names no wait; it doubles with every probe refused.
+pub const FIRST: Duration = Duration::from_millis(300);
+
+/// The longest back-off.
+pub const LONGEST: Duration = Duration::from_secs(15);
+
+/// How long an exhausted quota is left alone whose reset is not stated.
+pub const QUOTA: Duration = Duration::from_secs(15 * 60);
+
+/// No quota lasts longer; what says so is not believed, and probed.
+const LAST_RESET: Duration = Duration::from_secs(31 * 24 * 3600);
+
+/// The least range of a draw above the server's minimum, and the widest: a quota that comes back in
+/// hours must not lie idle for one.
+const RANGE: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(75)];
+
+/// A refusal, as its gate hears of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Refusal {
+    /// The gate's epoch in which the refused attempt started.
+    pub epoch: u32,
+    /// What ran out.
+    pub class: Class,
+    /// The shortest wait that the server asked for, as far as it is to be heeded.
+    pub least: Option<Duration>,
+    /// When it came.
+    pub at: Time,
+    /// How long after the start of its attempt.
+    pub took: Duration,
+    /// A random number for the gate's draw.
+    pub random: u64,
+    /// The gate has heard of it before, by what its headers said.
+    pub is_told: bool,
+}
+
+impl Refusal {
+    /// When the pause that it asks for ends, `misses` probes having been refused in a row.
+    pub(super) fn pause_ends(&self, misses: u32, draw: u64) -> Time {
+        self.at + length(self.class, self.least, misses, draw)
+    }
+
+    /// Whether it prolongs a pause that another refusal began: if it says how long.
+    pub(super) fn prolongs(&self) -> bool {
+        self.least.is_some() || self.class == Class::QuotaExhausted
+    }
+
+    /// Whether it says when calls may start again.
+    pub(super) fn is_stated(&self) -> bool {
+        self.least.is_some()
+    }
+}
+
+/// How long a gate is shut by a refusal of this class.
+pub fn length(class: Class, least: Option<Duration>, misses: u32, draw: u64) -> Duration {
+    match least {
+        Some(least) => {
+            let least = least.min(LAST_RESET);
+            let [narrow, wide] = RANGE;
+            least + uniform((least / 8).clamp(narrow, wide), draw)
+        }
+        None if class == Class::QuotaExhausted => QUOTA,
+        None => {
+            let doubled = FIRST.saturating_mul(1 << misses.min(16));
+            let backoff = doubled.min(LONGEST);
+            backoff + uniform(backoff / 2, draw)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    fn ends(class: Class, least: Option<u64>, misses: u32) -> [u128; 2] {
+        let least = least.map(Duration::from_millis);
+        [0, u64::MAX].map(|draw| length(class, least, misses, draw).as_millis())
+    }
+
+    #[test]
+    fn l9_pauses_lie_in_their_stated_ranges() {
+        let rate = |least, misses| ends(Class::Rate, least, misses);
+        assert_eq!(rate(Some(5000), 0), [5000, 5625]);
+        assert_eq!(rate(Some(5000), 9), [5000, 5625]);
+        assert_eq!(rate(Some(100), 0), [100, 150]);
+        assert_eq!(rate(None, 0), [300, 450]);
+        assert_eq!(rate(None, 1), [600, 900]);
+        assert_eq!(rate(None, 5), [9600, 14_400]);
+        assert_eq!(rate(None, 6), [15_000, 22_500]);
+        assert_eq!(rate(None, u32::MAX), [15_000, 22_500]);
+    }
+
+    #[test]
+    fn an_exhausted_quota_is_left_alone_until_its_reset_or_for_a_quarter_of_an_hour() {
+        let quota = |least| ends(Class::QuotaExhausted, least, 3);
+        assert_eq!(quota(None), [900_000, 900_000]);
+        assert_eq!(quota(Some(3_600_000)), [3_600_000, 3_675_000]);
+        let day = 24 * 3600 * 1000;
+        assert_eq!(quota(Some(365 * day))[0], u128::from(31 * day));
+    }
+}
