@@ -15,6 +15,7 @@ mod degraded;
 mod delay;
 mod evict;
 mod halves;
+mod headroom;
 mod keys;
 mod leave;
 #[path = "../memhost/mod.rs"]

@@ -12,6 +12,8 @@ mod degraded;
 mod delay;
 #[path = "../call_laws/halves.rs"]
 mod halves;
+#[path = "../call_laws/headroom.rs"]
+mod headroom;
 #[path = "../call_laws/keys.rs"]
 mod keys;
 #[path = "../call_laws/leave.rs"]

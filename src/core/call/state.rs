@@ -132,6 +132,8 @@ pub(super) struct Attempt {
     pub(super) has_slot: bool,
     /// The gate's epoch in which it started.
     pub(super) epoch: u32,
+    /// What the gate had counted of starts by then, if calls were running out.
+    pub(super) counted: u32,
     /// The gate does not know yet whether it is accepted.
     pub(super) is_undecided: bool,
     /// What the gate was told of its refusal.

@@ -119,6 +119,8 @@ pub enum Keeps {
     Pace,
     /// The provider has refused calls, and none has been accepted since.
     Pause,
+    /// The provider says that few calls are left.
+    Headroom,
 }
 
 /// The effects of an event.
@@ -175,6 +177,7 @@ pub fn apply(
         entry.granted_at = now;
     }
     record.put_entry(entry);
+    record.hear_headroom(tally.told, now);
     let mut wake = Vec::new();
     if record.hear(owner, &said, now) {
         // Each of them has calls that may not be able to wait for so long.
@@ -261,6 +264,9 @@ pub(super) fn settle(record: &mut Record, excess: u32, tally: Tally, now: Time) 
             record.bucket.take_unasked(&pace, now);
         }
     }
+    if let Some(headroom) = &mut record.headroom {
+        headroom.give_back(excess.saturating_add(tally.unstarted));
+    }
     if let Some(span) = tally.held_for {
         record.holding.add(span);
     }
@@ -297,6 +303,7 @@ fn arrive(record: &mut Record, owner: Owner, arrival: &Arrival, now: Time) -> Ou
     record.put_entry(entry);
     if is_free {
         record.bucket.take(&record.setting.pace, now);
+        record.count_start(now);
         starts(record, owner, key, now);
     }
     outcome
@@ -340,6 +347,8 @@ fn keeps(record: &Record, now: Time) -> Keeps {
         Keeps::Pause
     } else if record.in_flight() >= record.setting.limit() {
         Keeps::Slot
+    } else if record.lasts_at(now) > now {
+        Keeps::Headroom
     } else {
         Keeps::Pace
     }

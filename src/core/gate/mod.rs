@@ -6,6 +6,7 @@
 //! - [`order`]: who comes before whom.
 //! - [`bucket`] and [`ramp`]: how fast calls may start.
 //! - [`recovery`]: what it does after a refusal; [`pause`]: for how long it is shut.
+//! - [`headroom`]: what the provider says is left.
 //! - [`holding`] and [`estimate`]: how long a call will wait.
 //! - [`exchange`]: read, apply, write if nobody else wrote, wake: one step at a time.
 //! - [`table`]: where in shared data a key's record lies.
@@ -18,6 +19,7 @@ pub mod codec;
 pub mod estimate;
 pub mod exchange;
 pub mod grant;
+pub mod headroom;
 pub mod holding;
 pub mod order;
 pub mod owner;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::bucket::{Bucket, Pace};
+use super::headroom::{Headroom, Told};
 use super::holding::Holding;
 use super::order::{Key, Turns};
 use super::owner::Owner;
@@ -82,6 +83,8 @@ pub struct Tally {
     pub accepted: Option<u32>,
     /// What was said to be the refusal of an attempt that started in this epoch was none.
     pub taken_back: Option<u32>,
+    /// A success said what is left, which is little or was.
+    pub told: Option<Told>,
 }
 
 /// All a worker tells a gate with an event.
@@ -163,6 +166,8 @@ pub struct Record {
     pub turns: Option<Box<Turns>>,
     /// What was learned of refusals, if there were any.
     pub recovery: Option<Box<Recovery>>,
+    /// What the provider says is left, while that is little.
+    pub headroom: Option<Headroom>,
     /// Owners with anything to their name, by slot.
     pub entries: Vec<Entry>,
     /// What newer code has added. Carried over unchanged.
@@ -182,6 +187,7 @@ impl Record {
             holding: Holding::default(),
             turns: None,
             recovery: None,
+            headroom: None,
             entries: Vec::new(),
             unknown: Vec::new(),
         }
@@ -220,14 +226,37 @@ impl Record {
             && now.since(self.used_at) >= IDLE
             && self.bucket.owes_nothing(&self.setting.pace, now)
             && self.recovery.as_ref().is_none_or(|r| r.is_past(now))
+            && self.headroom.is_none_or(|headroom| headroom.is_past(now))
             && self.unknown.is_empty()
     }
 
-    /// Whether slot, pace and pause let one more call start.
+    /// Whether slot, pace, pause and what is left let one more call start.
     pub fn is_free(&self, now: Time) -> bool {
         self.in_flight() < self.setting.limit()
             && self.opens_at() <= now
+            && self.lasts_at(now) <= now
             && self.bucket.allows(&self.setting.pace, now)
+    }
+
+    /// When the next call may start so that what is left lasts.
+    pub(super) fn lasts_at(&self, now: Time) -> Time {
+        self.headroom
+            .map_or(Time(0), |headroom| headroom.opens_at(now))
+    }
+
+    /// A call is let go: it is one less that is left.
+    pub(super) fn count_start(&mut self, now: Time) {
+        if let Some(headroom) = &mut self.headroom {
+            headroom.start(now);
+        }
+    }
+
+    /// A success said what is left.
+    pub(super) fn hear_headroom(&mut self, told: Option<Told>, now: Time) {
+        self.headroom = self.headroom.filter(|known| !known.is_past(now));
+        if let Some(told) = told {
+            self.headroom = Headroom::hear(self.headroom, told, self.in_flight(), now);
+        }
     }
 
     /// Other limits come into force. What is owed and learned stays.

@@ -103,6 +103,8 @@ pub struct Sight {
     pub pause: Option<Pause>,
     /// An episode lasts, so that verdicts are news.
     pub is_recovering: bool,
+    /// Starts that are counted, since few calls are left; none while there are plenty.
+    pub counted: Option<u32>,
 }
 
 /// For how long a gate is shut, and why.
@@ -277,7 +279,12 @@ impl Recovery {
 impl Record {
     /// What a worker is shown of the recovery.
     pub fn sight(&self) -> Sight {
-        self.recovery.as_ref().map_or(Sight::default(), |recovery| {
+        let counted = self.headroom.map(|headroom| headroom.starts);
+        let calm = Sight {
+            counted,
+            ..Sight::default()
+        };
+        self.recovery.as_ref().map_or(calm, |recovery| {
             let pause = Pause {
                 until: recovery.until,
                 class: recovery.class,
@@ -287,6 +294,7 @@ impl Record {
                 epoch: recovery.epoch,
                 pause: (recovery.stage == Stage::Shut).then_some(pause),
                 is_recovering: recovery.stage != Stage::Open,
+                counted,
             }
         })
     }
