@@ -59,6 +59,20 @@ const WHOLE: &[(&str, &str)] = &[
          alone can be asked to queue, not 3000",
     ),
     (
+        r#"{"policies": [{"name": "a", "failover": {"header": "x", "value": "b"}}]}"#,
+        "policies[0].failover.cluster: missing, but required; must be the name of a cluster (not empty)",
+    ),
+    (
+        r#"{"policies": [{"name": "a", "failover": {"header": "X-Weir-B", "value": "b", "cluster": "b"}}]}"#,
+        "policies[0].failover.header: must be a header name (letters, digits and !#$%&'*+-.^_`|~, not \
+         empty) that does not begin with \"x-weir-\", not \"X-Weir-B\"",
+    ),
+    (
+        r#"{"policies": [{"name": "a", "failover": {"header": "x", "value": "a b", "cluster": "b"}}]}"#,
+        "policies[0].failover.value: must be visible ASCII characters without spaces, at least one, \
+         not \"a b\"",
+    ),
+    (
         r#"{"share": {}}"#,
         "share.of: missing, but required; must be a whole number from 1 to 100000",
     ),

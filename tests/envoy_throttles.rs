@@ -1,6 +1,14 @@
 //! L13 at scale: a thousand refusals of every kind eject no host and trip no breaker, under detection
 //! that ejects at the first failure; and a host that is down is no refusal, and is ejected.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed helper is a failed test"
+)]
+
 mod support;
 
 use std::collections::BTreeMap;

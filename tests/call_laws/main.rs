@@ -14,6 +14,7 @@ mod death;
 mod degraded;
 mod delay;
 mod evict;
+mod failover;
 mod halves;
 mod headroom;
 mod keys;

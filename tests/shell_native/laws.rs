@@ -10,6 +10,8 @@ mod death;
 mod degraded;
 #[path = "../call_laws/delay.rs"]
 mod delay;
+#[path = "../call_laws/failover.rs"]
+mod failover;
 #[path = "../call_laws/halves.rs"]
 mod halves;
 #[path = "../call_laws/headroom.rs"]

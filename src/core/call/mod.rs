@@ -10,7 +10,8 @@
 //!
 //! `verdict` is what the gate hears of it all, `turn_away` what a shut gate means for those who wait,
 //! `refuse` is how Weir itself says no; `shadow` is a policy that only watches; `server_queue` has a
-//! provider queue on its side, and `headroom` is what it says of the calls that are left. [`due`] holds what the clock does to it. All of it is one [`Worker`] per VM: Envoy runs a stream's
+//! provider queue on its side, and `headroom` is what it says of the calls that are left; `failover` turns a call
+//! away from a shut gate before it arrives there. [`due`] holds what the clock does to it. All of it is one [`Worker`] per VM: Envoy runs a stream's
 //! callbacks on one thread, and both halves of Weir share that thread's VM.
 //!
 //! Nothing here touches a stream. A callback gets back what to do with its own stream; what to do
@@ -22,6 +23,7 @@ pub mod attempt;
 mod configs;
 pub mod due;
 pub mod end;
+pub mod failover;
 mod headroom;
 pub mod hold;
 mod look;

@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use super::classify::Classify;
+use super::failover::Failover;
 use super::limits::{Growth, Mode, Ramp, Rate};
 use super::names::HeaderName;
 use super::policy::{KeyPart, Matcher, Policy};
@@ -65,6 +66,7 @@ impl Canonical {
             retry,
             patience_header,
             server_queue,
+            failover,
             classify,
         } = policy;
         self.text(name.as_str());
@@ -83,6 +85,7 @@ impl Canonical {
         self.retry(retry);
         self.header(patience_header.as_ref());
         self.duration(server_queue.unwrap_or_default());
+        self.failover(failover.as_ref());
         self.classify(classify);
     }
 
@@ -181,6 +184,23 @@ impl Canonical {
         self.window(*burst_window);
         self.duration(*retry_after_cap);
         self.duration(*budget);
+    }
+
+    /// An empty header is none.
+    fn failover(&mut self, failover: Option<&Failover>) {
+        let Some(failover) = failover else {
+            return self.header(None);
+        };
+        let Failover {
+            header,
+            value,
+            cluster,
+            after,
+        } = failover;
+        self.header(Some(header));
+        self.text(value);
+        self.text(cluster);
+        self.duration(*after);
     }
 
     fn classify(&mut self, classify: &Classify) {

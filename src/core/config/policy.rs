@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use super::classify::Classify;
+use super::failover::Failover;
 use super::limits::{Mode, Ramp, Rate};
 use super::names::{HeaderName, PolicyName};
 use super::pattern::{HostPattern, PathPrefix};
@@ -29,6 +30,7 @@ pub struct Policy {
     pub(super) retry: Retry,
     pub(super) patience_header: Option<HeaderName>,
     pub(super) server_queue: Option<Duration>,
+    pub(super) failover: Option<Failover>,
     pub(super) classify: Classify,
 }
 
@@ -108,6 +110,11 @@ impl Policy {
     /// it is not asked to.
     pub fn server_queue(&self) -> Option<Duration> {
         self.server_queue
+    }
+
+    /// Where a call goes whose gate is shut, before it waits.
+    pub fn failover(&self) -> Option<&Failover> {
+        self.failover.as_ref()
     }
 
     /// How refusals are classified, beyond the provider's profile.

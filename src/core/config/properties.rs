@@ -95,6 +95,10 @@ fn hash_changes_with_every_field() {
         ("policies[0].retry.budget_ms", json!(9)),
         ("policies[0].patience_header", json!("x")),
         ("policies[1].server_queue_ms", json!(3000)),
+        ("policies[0].failover.header", json!("x")),
+        ("policies[0].failover.value", json!("x")),
+        ("policies[0].failover.cluster", json!("x")),
+        ("policies[0].failover.after_ms", json!(9)),
         ("policies[0].classify.map_200", json!(true)),
         ("policies[0].classify.rules[0].status", json!(430)),
         ("policies[0].classify.rules[0].header.name", json!("x")),
@@ -246,6 +250,7 @@ fn full() -> Value {
                     "budget_ms": 60
                 },
                 "patience_header": "p",
+                "failover": { "header": "f", "value": "v", "cluster": "c", "after_ms": 70 },
                 "classify": {
                     "rules": [{
                         "status": 420,

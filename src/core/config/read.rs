@@ -15,7 +15,7 @@ use super::read_queue::queue;
 use super::retry::Retry;
 use super::share::Share;
 use super::values::{attempts, millis, parsed, parsed_list, window};
-use super::{ConfigError, Mode, Rule};
+use super::{ConfigError, Mode, Rule, failover};
 use crate::core::classify::{PROVIDER_NAMES, Provider};
 
 /// The whole configuration: `max_keys` and the policies.
@@ -78,6 +78,7 @@ const POLICY: &[&str] = &[
     "retry",
     "patience_header",
     "server_queue_ms",
+    "failover",
     "classify",
 ];
 
@@ -97,6 +98,7 @@ fn default_policy() -> Policy {
         retry: Retry::default(),
         patience_header: None,
         server_queue: None,
+        failover: None,
         classify: Classify::default(),
     }
 }
@@ -152,6 +154,10 @@ fn policy(fields: &Fields<'_>) -> Result<Policy, ConfigError> {
         server_queue: match fields.optional("server_queue_ms") {
             None => default.server_queue,
             Some(at) => Some(server_queue(&at, provider)?),
+        },
+        failover: match fields.optional("failover") {
+            None => default.failover,
+            Some(at) => Some(failover::read(&at)?),
         },
         classify: match fields.optional("classify") {
             None => default.classify,

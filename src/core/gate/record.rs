@@ -244,6 +244,13 @@ impl Record {
             .map_or(Time(0), |headroom| headroom.opens_at(now))
     }
 
+    /// When somebody may start here, as far as the provider's word goes.
+    pub fn promises(&self, now: Time) -> Time {
+        let pause = self.sight().lasting(now);
+        let opens_at = pause.map_or(Time(0), |pause| pause.no_start_before());
+        opens_at.max(self.opens_at()).max(self.lasts_at(now))
+    }
+
     /// A call is let go: it is one less that is left.
     pub(super) fn count_start(&mut self, now: Time) {
         if let Some(headroom) = &mut self.headroom {
