@@ -56,7 +56,7 @@ impl Worker {
                 let limit = match keeps {
                     Keeps::Slot => Some("max_concurrent_calls"),
                     Keeps::Pace => Some(pace),
-                    Keeps::Pause | Keeps::Headroom => None,
+                    Keeps::Pause => None,
                 };
                 (Refused::NoWait, limit, expected)
             }

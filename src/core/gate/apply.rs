@@ -117,10 +117,8 @@ pub enum Keeps {
     Slot,
     /// The rate, or its ramp.
     Pace,
-    /// The provider has refused calls, and none has been accepted since.
+    /// The provider has refused calls, and none has been accepted since; or it says that few are left.
     Pause,
-    /// The provider says that few calls are left.
-    Headroom,
 }
 
 /// The effects of an event.
@@ -347,8 +345,6 @@ fn keeps(record: &Record, now: Time) -> Keeps {
         Keeps::Pause
     } else if record.in_flight() >= record.setting.limit() {
         Keeps::Slot
-    } else if record.lasts_at(now) > now {
-        Keeps::Headroom
     } else {
         Keeps::Pace
     }

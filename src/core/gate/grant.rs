@@ -25,6 +25,7 @@ pub fn distribute(record: &mut Record, now: Time) -> Vec<u16> {
             }
             continue;
         }
+        record.count_start(now);
         let Some(entry) = record.entries.get_mut(next) else {
             break;
         };
@@ -33,12 +34,11 @@ pub fn distribute(record: &mut Record, now: Time) -> Vec<u16> {
             wake.push(entry.owner.slot);
         }
         record.bucket.take(&record.setting.pace, now);
-        record.count_start(now);
     }
     wake
 }
 
-/// When the next waiter may start if it is pace, pause or what is left that keeps it; `None` if nobody waits,
+/// When the next waiter may start if it is pace or pause alone that keeps it; `None` if nobody waits,
 /// or for a slot, or while the probe lies unclaimed.
 pub(super) fn next_at(record: &Record, now: Time) -> Option<Time> {
     let waits = record.entries.iter().any(|entry| entry.uncovered() > 0);
@@ -46,7 +46,7 @@ pub(super) fn next_at(record: &Record, now: Time) -> Option<Time> {
     let opens_at = record.opens_at();
     (waits && has_slot && opens_at != Time::NEVER).then(|| {
         let by_pace = record.bucket.next_at(&record.setting.pace, now, 0);
-        by_pace.max(opens_at).max(record.lasts_at(now))
+        by_pace.max(opens_at)
     })
 }
 

@@ -109,11 +109,8 @@ impl Headroom {
         })
     }
 
-    /// When the next call may start.
-    pub(super) fn opens_at(&self, now: Time) -> Time {
-        if self.reset <= now && self.remaining > 0 {
-            return Time(0);
-        }
+    /// When the next call may start: with anything left, no later than the reset.
+    pub(super) fn opens_at(&self) -> Time {
         let left = self.reset.since(self.started);
         let spaced = match self.remaining {
             0 => self.reset + uniform(AFTER_RESET, self.random),
@@ -203,7 +200,7 @@ mod tests {
         let mut headroom = first(told(4, 6000, 0), 1).unwrap();
         let mut starts = Vec::new();
         for _ in 0..6 {
-            let next = headroom.opens_at(at(1000));
+            let next = headroom.opens_at();
             starts.push(next.since(Time(0)).as_millis());
             headroom.start(next);
         }
@@ -218,11 +215,9 @@ mod tests {
             random: u64::MAX,
             ..headroom
         };
-        assert_eq!(headroom.opens_at(at(5999)), at(6000));
-        assert_eq!(late.opens_at(at(6000)), at(6050));
+        assert_eq!(headroom.opens_at(), at(6000));
+        assert_eq!(late.opens_at(), at(6050));
         assert!(!late.is_past(at(6049)) && late.is_past(at(6050)));
-        let some = first(told(3, 6000, 0), 1).unwrap();
-        assert_eq!(some.opens_at(at(6000)), Time(0));
     }
 
     #[test]
@@ -250,7 +245,7 @@ mod tests {
             ..told(3, 6000, 2000)
         };
         let then = Headroom::hear(Some(known), again, 1, at(2900)).unwrap();
-        assert_eq!(then.opens_at(at(2900)), at(3000));
+        assert_eq!(then.opens_at(), at(3000));
     }
 
     #[test]
@@ -262,13 +257,13 @@ mod tests {
         };
         let then = Headroom::hear(Some(known), fuller, 1, at(1200)).unwrap();
         // 50.2 s for 100 permits.
-        assert_eq!(then.opens_at(at(1200)), at(1502));
+        assert_eq!(then.opens_at(), at(1502));
         let window = Told {
             reset: at(51_000),
             ..fuller
         };
         let then = Headroom::hear(Some(known), window, 1, at(1200)).unwrap();
-        assert_eq!(then.opens_at(at(1200)), at(51_000));
+        assert_eq!(then.opens_at(), at(51_000));
     }
 
     #[test]

@@ -230,25 +230,18 @@ impl Record {
             && self.unknown.is_empty()
     }
 
-    /// Whether slot, pace, pause and what is left let one more call start.
+    /// Whether slot, pace and pause let one more call start.
     pub fn is_free(&self, now: Time) -> bool {
         self.in_flight() < self.setting.limit()
             && self.opens_at() <= now
-            && self.lasts_at(now) <= now
             && self.bucket.allows(&self.setting.pace, now)
-    }
-
-    /// When the next call may start so that what is left lasts.
-    pub(super) fn lasts_at(&self, now: Time) -> Time {
-        self.headroom
-            .map_or(Time(0), |headroom| headroom.opens_at(now))
     }
 
     /// When somebody may start here, as far as the provider's word goes.
     pub fn promises(&self, now: Time) -> Time {
         let pause = self.sight().lasting(now);
         let opens_at = pause.map_or(Time(0), |pause| pause.no_start_before());
-        opens_at.max(self.opens_at()).max(self.lasts_at(now))
+        opens_at.max(self.opens_at())
     }
 
     /// A call is let go: it is one less that is left.

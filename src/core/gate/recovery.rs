@@ -299,12 +299,14 @@ impl Record {
         })
     }
 
-    /// When a call may start as far as the recovery goes; [`Time::NEVER`] if that hangs on a grant.
+    /// When a call may start as far as the provider's word goes; [`Time::NEVER`] if that hangs on a
+    /// grant.
     pub(super) fn opens_at(&self) -> Time {
+        let lasts = self.headroom.map_or(Time(0), |left| left.opens_at());
         match &self.recovery {
-            None => Time(0),
+            None => lasts,
             Some(recovery) if recovery.stage == Stage::Shut && self.has_grants() => Time::NEVER,
-            Some(recovery) => recovery.opens_at(),
+            Some(recovery) => recovery.opens_at().max(lasts),
         }
     }
 
