@@ -64,6 +64,7 @@ impl Worker {
     }
 
     /// When the gate of a call lets somebody start, as far as its provider's word goes.
+    #[inline(never)]
     fn opens_at(
         &mut self,
         host: &impl Host,

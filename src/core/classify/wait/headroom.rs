@@ -36,7 +36,7 @@ pub fn headroom(headers: &Headers, now_ms: u64) -> Option<Headroom> {
     };
     let told = headers.iter().filter_map(|(name, value)| {
         if name == b"ratelimit" {
-            return structured(value, clock);
+            return standard(value, clock);
         }
         REMAINING.iter().find(|end| name.ends_with(end))?;
         beside(headers, name, value, clock)
@@ -61,7 +61,7 @@ fn beside(headers: &Headers, name: &[u8], value: &[u8], clock: Clock) -> Option<
 }
 
 /// `"default";r=50;t=30`, or as it was drafted first: `limit=100, remaining=50, reset=30`.
-fn structured(value: &[u8], clock: Clock) -> Option<Headroom> {
+pub(super) fn standard(value: &[u8], clock: Clock) -> Option<Headroom> {
     let value = std::str::from_utf8(value).ok()?;
     let field = |names: [&str; 2]| {
         value.split([',', ';']).find_map(|part| {
@@ -80,7 +80,10 @@ fn structured(value: &[u8], clock: Clock) -> Option<Headroom> {
 
 fn told(remaining: &str, limit: Option<&str>, reset: &str, clock: Clock) -> Option<Headroom> {
     // `10, 10;w=60` is the policy behind the limit.
-    let number = |text: &str| text.split([',', ';']).next()?.trim().parse().ok();
+    let number = |text: &str| {
+        let whole: u64 = text.split([',', ';']).next()?.trim().parse().ok()?;
+        u32::try_from(whole).ok()
+    };
     Some(Headroom {
         remaining: number(remaining)?,
         limit: limit.and_then(number).unwrap_or(0),
