@@ -38,6 +38,7 @@ const COUNTERS: &[&str] = &[
     "gave_up.class.overloaded",
     "gave_up.class.quota_exhausted",
     "gave_up.class.other",
+    "failed_over",
     "unplanned",
     "retry_dropped",
     "grants_by_wake",

@@ -9,7 +9,9 @@
 //! 6. [`end`]: it is over, however that came, and gives back all it had.
 //!
 //! `verdict` is what the gate hears of it all, `turn_away` what a shut gate means for those who wait,
-//! `refuse` is how Weir itself says no; `shadow` is a policy that only watches. [`due`] holds what the clock does to it. All of it is one [`Worker`] per VM: Envoy runs a stream's
+//! `refuse` is how Weir itself says no; `shadow` is a policy that only watches; `server_queue` has a
+//! provider queue on its side, and `headroom` is what it says of the calls that are left; `failover` turns a call
+//! away from a shut gate before it arrives there. [`due`] holds what the clock does to it. All of it is one [`Worker`] per VM: Envoy runs a stream's
 //! callbacks on one thread, and both halves of Weir share that thread's VM.
 //!
 //! Nothing here touches a stream. A callback gets back what to do with its own stream; what to do
@@ -21,12 +23,15 @@ pub mod attempt;
 mod configs;
 pub mod due;
 pub mod end;
+pub mod failover;
+mod headroom;
 pub mod hold;
 mod look;
 mod marks;
 mod rank;
 pub mod read;
 mod refuse;
+mod server_queue;
 mod shadow;
 pub mod start;
 mod state;
@@ -53,7 +58,7 @@ use crate::core::report::{LogBudget, Names};
 use crate::core::secret::Secret;
 use crate::core::time::Time;
 use crate::core::wait::{CallId, Gates};
-use crate::port::Host;
+use crate::port::{Host, Level};
 
 /// A stream of the host: one downstream stream, or one attempt.
 pub type StreamId = u32;
@@ -174,6 +179,9 @@ impl Worker {
                 self.gates.configure(host, now, place, setting, seen);
             }
         }
+        config
+            .exceeded()
+            .for_each(|policy| tell_exceeded(host, policy));
     }
 
     fn take_id(&mut self) -> CallId {
@@ -210,6 +218,18 @@ impl Worker {
     fn drop_call(&mut self, id: CallId, call: &mut Call) {
         self.timers.set(id, call, None);
     }
+}
+
+/// More Envoys share a cap than it has calls.
+fn tell_exceeded(host: &impl Host, policy: &Policy) {
+    let line = [
+        "weir: policy ",
+        policy.name(),
+        ": max_concurrent_calls is below share.of, and each Envoy keeps 1: up to ",
+        &policy.share().envoys().to_string(),
+        " calls at one time in all",
+    ];
+    host.log(Level::Warn, &line.concat());
 }
 
 /// The hash by which a gate's record names its policy.

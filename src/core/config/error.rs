@@ -107,6 +107,12 @@ pub enum Rule {
         /// The other field.
         &'static str,
     ),
+    /// The name of an HTTP header that is not Weir's own.
+    FailoverHeader,
+    /// The value of an HTTP header.
+    HeaderValue,
+    /// Absent, because the provider cannot be asked to queue.
+    QueuingProvider,
     /// An object with exactly one of two fields.
     OneOf {
         /// One of them.
@@ -185,6 +191,13 @@ impl fmt::Display for Rule {
             }
             Rule::LeftOutBeside(other) => {
                 return write!(f, "left out beside \"{other}\"");
+            }
+            Rule::FailoverHeader => {
+                return write!(f, "{HEADER_NAME} that does not begin with \"x-weir-\"");
+            }
+            Rule::HeaderValue => "visible ASCII characters without spaces, at least one",
+            Rule::QueuingProvider => {
+                "left out unless \"provider\" is \"dashscope\", which alone can be asked to queue"
             }
             Rule::OneOf { left, right } => {
                 return write!(f, "an object with \"{left}\" or \"{right}\"");

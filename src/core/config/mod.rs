@@ -8,6 +8,7 @@ mod classify;
 mod credential;
 mod cursor;
 mod error;
+mod failover;
 mod host;
 mod json;
 mod limits;
@@ -22,11 +23,13 @@ mod read_key;
 mod read_limits;
 mod read_queue;
 mod retry;
+mod share;
 mod values;
 
 pub use crate::core::classify::{PROVIDER_NAMES, Provider};
 pub use classify::Classify;
 pub use error::{ConfigError, Rule};
+pub use failover::Failover;
 pub use host::Host;
 pub use limits::{Growth, Mode, Percent, Ramp, Rate, Step};
 pub use matching::Facts;
@@ -36,6 +39,7 @@ pub use pattern::{HostPattern, PathPrefix};
 pub use policy::{KeyPart, Matcher, Policy};
 pub use queue::{FairBy, Queue};
 pub use retry::{Attempts, Retry, Window};
+pub use share::Share;
 
 use cursor::At;
 use json::Json;
@@ -75,6 +79,12 @@ impl Config {
     /// The policies in order of precedence. None: Weir does nothing.
     pub fn policies(&self) -> &[Policy] {
         &self.policies
+    }
+
+    /// Policies whose cap is less than the Envoys that share it: each keeps one, which is more in all
+    /// than was configured.
+    pub fn exceeded(&self) -> impl Iterator<Item = &Policy> {
+        self.policies.iter().filter(|policy| policy.exceeds_cap())
     }
 
     /// Tells one configuration from another. Equal for configurations that mean the same, however

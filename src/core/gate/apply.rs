@@ -117,7 +117,7 @@ pub enum Keeps {
     Slot,
     /// The rate, or its ramp.
     Pace,
-    /// The provider has refused calls, and none has been accepted since.
+    /// The provider has refused calls, and none has been accepted since; or it says that few are left.
     Pause,
 }
 
@@ -175,6 +175,7 @@ pub fn apply(
         entry.granted_at = now;
     }
     record.put_entry(entry);
+    record.hear_headroom(tally.told, now);
     let mut wake = Vec::new();
     if record.hear(owner, &said, now) {
         // Each of them has calls that may not be able to wait for so long.

@@ -7,6 +7,7 @@
 
 use super::adaptive_cap::AdaptiveCap;
 use super::bucket::{Bucket, Pace};
+use super::headroom::Headroom;
 use super::holding::{Holding, SAMPLES};
 use super::learn::{FLOOR, Learned};
 use super::order::{CELLS, Key, Turns};
@@ -85,6 +86,9 @@ impl Record {
         if self.setting.pace.learns || self.learned.is_some() || self.adaptive_cap.is_some() {
             put_section(&mut bytes, LEARN, |bytes| put_learn(bytes, self));
         }
+        if let Some(headroom) = &self.headroom {
+            put_section(&mut bytes, HEADROOM, |bytes| put_headroom(bytes, headroom));
+        }
         bytes.extend_from_slice(&self.unknown);
         bytes
     }
@@ -117,6 +121,7 @@ const HOLDING: u16 = 2;
 const TURNS: u16 = 3;
 const RECOVERY: u16 = 4;
 const LEARN: u16 = 7;
+const HEADROOM: u16 = 6;
 
 fn put_entry(bytes: &mut Vec<u8>, entry: &Entry) {
     let Standing {
@@ -222,6 +227,21 @@ fn put_snapshot(bytes: &mut Vec<u8>, lesson: &Snapshot) {
     }
 }
 
+fn put_headroom(bytes: &mut Vec<u8>, headroom: &Headroom) {
+    for number in [headroom.remaining, headroom.limit, headroom.starts] {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+    for number in [
+        headroom.reset.0,
+        headroom.first_reset.0,
+        headroom.began.0,
+        headroom.started.0,
+        headroom.random,
+    ] {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+}
+
 fn put_learn(bytes: &mut Vec<u8>, record: &Record) {
     let flags = [
         record.setting.pace.learns,
@@ -313,6 +333,7 @@ impl Reader<'_> {
             HOLDING => record.holding = body.holding()?,
             TURNS => record.turns = Some(body.turns()?),
             LEARN => body.learn(record)?,
+            HEADROOM => record.headroom = Some(body.headroom()?),
             RECOVERY => record.recovery = Some(Box::new(body.recovery()?)),
             _ => {
                 record.unknown.extend_from_slice(whole.get(..length + 4)?);
@@ -398,6 +419,20 @@ impl Reader<'_> {
             *rank = self.u64()?;
         }
         Some(Box::new(Turns { started, last }))
+    }
+
+    fn headroom(&mut self) -> Option<Headroom> {
+        let [remaining, limit, starts] = self.numbers()?;
+        Some(Headroom {
+            remaining,
+            limit,
+            starts,
+            reset: Time(self.u64()?),
+            first_reset: Time(self.u64()?),
+            began: Time(self.u64()?),
+            started: Time(self.u64()?),
+            random: self.u64()?,
+        })
     }
 
     fn recovery(&mut self) -> Option<Recovery> {
@@ -550,6 +585,16 @@ mod tests {
         record.bucket.debt = 9;
         record.holding.add(std::time::Duration::from_secs(3));
         record.turns = Some(Box::new(Turns::new(4)));
+        record.headroom = Some(Headroom {
+            remaining: 1,
+            limit: 2,
+            reset: Time(3),
+            first_reset: Time(4),
+            began: Time(5),
+            started: Time(6),
+            starts: 7,
+            random: 8,
+        });
         for slot in [5, 2] {
             let mut entry = Entry::new(Owner {
                 slot,

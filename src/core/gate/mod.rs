@@ -7,6 +7,7 @@
 //! - [`bucket`] and [`ramp`]: how fast calls may start; [`learn`] and [`adaptive_cap`]: what refusals
 //!   teach about that, with what [`meter`] counts; [`speed`]: all of it together.
 //! - [`recovery`]: what it does after a refusal; [`pause`]: for how long it is shut.
+//! - [`headroom`]: what the provider says is left.
 //! - [`holding`] and [`estimate`]: how long a call will wait.
 //! - [`exchange`]: read, apply, write if nobody else wrote, wake: one step at a time.
 //! - [`table`]: where in shared data a key's record lies.
@@ -20,6 +21,7 @@ pub mod codec;
 pub mod estimate;
 pub mod exchange;
 pub mod grant;
+pub mod headroom;
 pub mod holding;
 pub mod learn;
 pub mod meter;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::adaptive_cap::AdaptiveCap;
 use super::bucket::{Bucket, Pace};
+use super::headroom::{Headroom, Told};
 use super::holding::Holding;
 use super::learn::Learned;
 use super::meter::Meter;
@@ -86,6 +87,8 @@ pub struct Tally {
     pub accepted: Option<u32>,
     /// What was said to be the refusal of an attempt that started in this epoch was none.
     pub taken_back: Option<u32>,
+    /// A success said what is left, which is little or was.
+    pub told: Option<Told>,
 }
 
 /// All a worker tells a gate with an event.
@@ -173,6 +176,8 @@ pub struct Record {
     pub learned: Option<Box<Learned>>,
     /// The cap that refusals taught.
     pub adaptive_cap: Option<AdaptiveCap>,
+    /// What the provider says is left, while that is little.
+    pub headroom: Option<Headroom>,
     /// Owners with anything to their name, by slot.
     pub entries: Vec<Entry>,
     /// What newer code has added. Carried over unchanged.
@@ -195,6 +200,7 @@ impl Record {
             meter: Meter::default(),
             learned: None,
             adaptive_cap: None,
+            headroom: None,
             entries: Vec::new(),
             unknown: Vec::new(),
         }
@@ -233,12 +239,28 @@ impl Record {
             && now.since(self.used_at) >= if self.has_learned() { KEPT } else { IDLE }
             && self.bucket.owes_nothing(&self.setting.pace, now)
             && self.recovery.as_ref().is_none_or(|r| r.is_past(now))
+            && self.headroom.is_none_or(|headroom| headroom.is_past(now))
             && self.unknown.is_empty()
     }
 
     /// Whether slot, pace and pause let one more call start.
     pub fn is_free(&self, now: Time) -> bool {
         self.in_flight() < self.limit() && self.opens_at() <= now && self.has_permit(now)
+    }
+
+    /// When somebody may start here, as far as the provider's word goes.
+    pub fn promises(&self, now: Time) -> Time {
+        let pause = self.sight().lasting(now);
+        let opens_at = pause.map_or(Time(0), |pause| pause.no_start_before());
+        opens_at.max(self.opens_at())
+    }
+
+    /// A success said what is left.
+    pub(super) fn hear_headroom(&mut self, told: Option<Told>, now: Time) {
+        self.headroom = self.headroom.filter(|known| !known.is_past(now));
+        if let Some(told) = told {
+            self.headroom = Headroom::hear(self.headroom, told, self.in_flight(), now);
+        }
     }
 
     /// Other limits come into force. What is owed and learned stays.

@@ -106,6 +106,8 @@ pub struct Sight {
     pub pause: Option<Pause>,
     /// An episode lasts, so that verdicts are news.
     pub is_recovering: bool,
+    /// Starts that are counted, since few calls are left; none while there are plenty.
+    pub counted: Option<u32>,
 }
 
 /// For how long a gate is shut, and why.
@@ -286,7 +288,12 @@ impl Recovery {
 impl Record {
     /// What a worker is shown of the recovery.
     pub fn sight(&self) -> Sight {
-        self.recovery.as_ref().map_or(Sight::default(), |recovery| {
+        let counted = self.headroom.map(|headroom| headroom.starts);
+        let calm = Sight {
+            counted,
+            ..Sight::default()
+        };
+        self.recovery.as_ref().map_or(calm, |recovery| {
             let pause = Pause {
                 until: recovery.until,
                 class: recovery.class,
@@ -296,16 +303,19 @@ impl Record {
                 epoch: recovery.epoch,
                 pause: (recovery.stage == Stage::Shut).then_some(pause),
                 is_recovering: recovery.stage != Stage::Open,
+                counted,
             }
         })
     }
 
-    /// When a call may start as far as the recovery goes; [`Time::NEVER`] if that hangs on a grant.
+    /// When a call may start as far as the provider's word goes; [`Time::NEVER`] if that hangs on a
+    /// grant.
     pub(super) fn opens_at(&self) -> Time {
+        let lasts = self.headroom.map_or(Time(0), |left| left.opens_at());
         match &self.recovery {
-            None => Time(0),
+            None => lasts,
             Some(recovery) if recovery.stage == Stage::Shut && self.has_grants() => Time::NEVER,
-            Some(recovery) => recovery.opens_at(),
+            Some(recovery) => recovery.opens_at().max(lasts),
         }
     }
 

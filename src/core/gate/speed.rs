@@ -73,6 +73,9 @@ impl Record {
     /// A start did not happen after all.
     pub(super) fn return_permit(&mut self, now: Time) {
         self.bucket.give_back(&self.setting.pace, now);
+        if let Some(headroom) = &mut self.headroom {
+            headroom.give_back(1);
+        }
         if self.setting.pace.learns {
             self.meter.uncount(now);
         }
@@ -82,6 +85,9 @@ impl Record {
     }
 
     fn count_start(&mut self, now: Time) {
+        if let Some(headroom) = &mut self.headroom {
+            headroom.start(now);
+        }
         if self.setting.pace.learns {
             self.meter.count(now);
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::undecided::Attempts;
+use crate::core::gate::headroom::Told;
 use crate::core::gate::{Key, Refusal, Standing, Statement, Tally};
 use crate::core::time::Time;
 
@@ -181,6 +182,12 @@ impl Line {
     /// What was said to be the refusal of an attempt of this epoch was none.
     pub fn take_back(&mut self, epoch: u32) {
         self.tally.taken_back = Some(epoch);
+    }
+
+    /// A success said what is left. The newest word counts.
+    pub fn tell_headroom(&mut self, told: Told) {
+        let untold = self.tally.told.filter(|untold| untold.began > told.began);
+        self.tally.told = Some(untold.unwrap_or(told));
     }
 
     /// An attempt ended that kept its slot for this long.
