@@ -585,6 +585,28 @@ mod tests {
         record.bucket.debt = 9;
         record.holding.add(std::time::Duration::from_secs(3));
         record.turns = Some(Box::new(Turns::new(4)));
+        record.meter.count(Time(1 << 40));
+        record.learned = Some(Box::new(Learned {
+            rate: FLOOR,
+            ceiling: 1,
+            confirmed: 2,
+            early: 3,
+            step: 4,
+            share: 5,
+            debt: 6,
+            at: Time(7),
+            opened: Time(8),
+            fell: Time(9),
+            cost: 10,
+            is_pressed: true,
+            is_sure: false,
+        }));
+        record.adaptive_cap = Some(AdaptiveCap {
+            limit: 1,
+            since: Time(2),
+            keeps_ms: 3,
+            fell: Time(4),
+        });
         record.headroom = Some(Headroom {
             remaining: 1,
             limit: 2,
@@ -662,7 +684,7 @@ mod tests {
     #[test]
     fn cut_padded_and_foreign_bytes_are_told_apart() {
         let bytes = sample().encode();
-        let sections = [0, 1, 2, 3].map(|n| end_of_section(&bytes, n));
+        let sections = [0, 1, 2, 3, 4].map(|n| end_of_section(&bytes, n));
         for cut in (0..bytes.len()).filter(|cut| !sections.contains(cut)) {
             assert_eq!(
                 Record::decode(&bytes[..cut]),
