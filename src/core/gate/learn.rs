@@ -121,8 +121,9 @@ const WINDOW: Duration = Duration::from_secs(5);
 const MANY: u32 = 100;
 /// No more is ever learned, in starts a second.
 const HIGHEST: f64 = 1e6;
-/// A start may come so much too early, to make good for one that a coarse timer made late.
-const TICKS: u64 = 8_000_000;
+/// What may be owed when the next call starts, in billionths of a permit. Little, since a provider's
+/// bucket may hold no more than one call: what a coarse timer makes late is made good by the rate.
+const LEAD: u64 = NANO / 25;
 
 impl Learned {
     /// The first refusal.
@@ -252,13 +253,13 @@ impl Learned {
 
     /// Whether a call may start now.
     pub(super) fn allows(&self, now: Time) -> bool {
-        self.debt_at(now) <= self.lead()
+        self.debt_at(now) <= LEAD
     }
 
     /// When the call with `ahead` others in front of it may start, if the rate stays as it is.
     pub(super) fn next_at(&self, now: Time, ahead: u64) -> Time {
         let owed = u128::from(self.debt) + u128::from(ahead) * u128::from(NANO);
-        let owed = owed.saturating_sub(u128::from(self.lead()));
+        let owed = owed.saturating_sub(u128::from(LEAD));
         let nanos = (owed * u128::from(NANO)).div_ceil(u128::from(self.rate.max(1)));
         let span = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
         (self.at + span).max(now)
@@ -285,12 +286,6 @@ impl Learned {
         let paid = nanos * u128::from(self.rate) / u128::from(NANO);
         let paid = u64::try_from(paid).unwrap_or(u64::MAX);
         self.debt.saturating_sub(paid)
-    }
-
-    /// What may be owed when the next call starts: less than one permit.
-    fn lead(&self) -> u64 {
-        let lead = u128::from(self.rate) * u128::from(TICKS) / u128::from(NANO);
-        u64::try_from(lead).unwrap_or(u64::MAX).min(NANO - 1)
     }
 
     /// Growth a second in starts a second: by the step, and by the share of the rate.
