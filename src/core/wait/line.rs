@@ -1,9 +1,9 @@
 //! A worker's calls in one gate: who waits, in which order, and how many run or are held.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::core::gate::{Key, Standing, Statement, Tally};
+use crate::core::ordered::OrderedMap;
 
 /// A call, by a number that this VM never uses twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,7 +21,7 @@ pub enum Kind {
 /// One worker's calls in one gate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Line {
-    waiters: BTreeMap<Key, (CallId, Kind)>,
+    waiters: OrderedMap<Key, (CallId, Kind)>,
     fresh: u32,
     running: u32,
     held: u32,
