@@ -94,7 +94,7 @@ const WHOLE: &[(&str, &str)] = &[
     ),
     (
         r#"{"max_keys": 18446744073709551617}"#,
-        "max_keys: must be a whole number from 1 to 4096, not 1.8446744073709552e+19",
+        "max_keys: must be a whole number from 1 to 4096, not 18446744073709551617",
     ),
     (
         r#"{"max_keys": 4294967297}"#,

@@ -39,8 +39,6 @@ mod timers;
 mod turn_away;
 mod verdict;
 
-use std::collections::BTreeMap;
-
 use configs::Configs;
 use state::Call;
 pub use state::Undo;
@@ -53,6 +51,7 @@ use crate::core::fnv::fnv64;
 use crate::core::gate::order::{Class, arrival};
 use crate::core::gate::ramp::{Growth, Ramp};
 use crate::core::gate::{Pace, Setting};
+use crate::core::ordered::OrderedMap;
 use crate::core::report::stats::Stats;
 use crate::core::report::{LogBudget, Names};
 use crate::core::secret::Secret;
@@ -103,9 +102,9 @@ impl Action {
 #[derive(Debug)]
 pub struct Worker {
     gates: Gates,
-    calls: BTreeMap<CallId, Box<Call>>,
+    calls: OrderedMap<CallId, Box<Call>>,
     /// Which call a stream belongs to, for both halves.
-    streams: BTreeMap<StreamId, CallId>,
+    streams: OrderedMap<StreamId, CallId>,
     timers: Timers,
     /// Policies seen.
     policies: Names,
@@ -132,8 +131,8 @@ impl Worker {
     pub fn new(nonce: u64) -> Worker {
         Worker {
             gates: Gates::default(),
-            calls: BTreeMap::new(),
-            streams: BTreeMap::new(),
+            calls: OrderedMap::new(),
+            streams: OrderedMap::new(),
             timers: Timers::default(),
             policies: Names::default(),
             configs: Configs::default(),

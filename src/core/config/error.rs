@@ -17,7 +17,7 @@ pub enum ConfigError {
     #[error("the configuration is not valid JSON: {problem} at line {line}, column {column}")]
     Json {
         /// What the parser met.
-        problem: String,
+        problem: &'static str,
         /// Line, from 1.
         line: usize,
         /// Column in bytes, from 1; 0 if the line had not begun.

@@ -15,6 +15,8 @@ mod limits;
 mod matching;
 mod names;
 mod nearest;
+mod number;
+mod parse;
 mod pattern;
 mod policy;
 mod queue;
@@ -42,7 +44,6 @@ pub use retry::{Attempts, Retry, Window};
 pub use share::Share;
 
 use cursor::At;
-use json::Json;
 
 /// A whole configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +63,7 @@ impl Config {
             b"" => b"{}",
             _ => bytes,
         };
-        let json: Json = serde_json::from_slice(bytes).map_err(|error| not_json(&error))?;
+        let json = parse::parse(bytes)?;
         let (max_keys, policies) = read::plugin(&At::root(&json))?;
         Ok(Config {
             max_keys,
@@ -91,17 +92,6 @@ impl Config {
     /// they were written.
     pub fn hash(&self) -> u64 {
         self.hash
-    }
-}
-
-fn not_json(error: &serde_json::Error) -> ConfigError {
-    let (line, column) = (error.line(), error.column());
-    let text = error.to_string();
-    let place = format!(" at line {line} column {column}");
-    ConfigError::Json {
-        problem: text.strip_suffix(&place).unwrap_or(&text).to_owned(),
-        line,
-        column,
     }
 }
 
