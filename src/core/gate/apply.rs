@@ -259,6 +259,7 @@ pub(super) fn settle(record: &mut Record, excess: u32, tally: Tally, now: Time) 
     for _ in 0..tally.unplanned {
         record.take_unasked(now);
     }
+    record.miss(tally.unheard);
     if let Some(span) = tally.held_for {
         record.holding.add(span);
     }

@@ -273,6 +273,7 @@ fn put_learn(bytes: &mut Vec<u8>, record: &Record) {
         ] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
+        bytes.extend_from_slice(&learned.unheard.to_le_bytes());
     }
     if let Some(cap) = &record.adaptive_cap {
         bytes.extend_from_slice(&cap.limit.to_le_bytes());
@@ -522,8 +523,9 @@ impl Reader<'_> {
             opened: Time(self.u64()?),
             fell: Time(self.u64()?),
             cost: self.u64()?,
+            unheard: self.u16()?,
         };
-        (learned.rate >= FLOOR).then_some(learned)
+        (learned.rate >= FLOOR && learned.unheard <= 1000).then_some(learned)
     }
 
     fn numbers<const N: usize>(&mut self) -> Option<[u32; N]> {
@@ -598,6 +600,7 @@ mod tests {
             opened: Time(8),
             fell: Time(9),
             cost: 10,
+            unheard: 11,
             is_pressed: true,
             is_sure: false,
         }));

@@ -56,6 +56,8 @@ pub struct Learned {
     pub fell: Time,
     /// How long that shut it, in nanoseconds.
     pub cost: u64,
+    /// The share of attempts whose outcome nobody heard, smoothed, in thousandths.
+    pub unheard: u16,
     /// Somebody waits.
     pub is_pressed: bool,
     /// It outlives the queue.
@@ -121,6 +123,10 @@ const WINDOW: Duration = Duration::from_secs(5);
 const MANY: u32 = 100;
 /// No more is ever learned, in starts a second.
 const HIGHEST: f64 = 1e6;
+/// The share of attempts with an unknown outcome is smoothed over so many, and all of them are so many
+/// thousandths. From one in twenty on there is no growth.
+const SMOOTHED: u16 = 16;
+const ALL: u16 = 1000;
 /// What may be owed when the next call starts, in billionths of a permit. Little, since a provider's
 /// bucket may hold no more than one call: what a coarse timer makes late is made good by the rate.
 const LEAD: u64 = NANO / 25;
@@ -140,6 +146,7 @@ impl Learned {
             opened: now,
             fell: now,
             cost: 0,
+            unheard: 0,
             is_pressed: false,
             is_sure: false,
         };
@@ -228,6 +235,9 @@ impl Learned {
             self.set(per_second(self.rate).min(most.max(fallen)));
             return;
         }
+        // What is refused unheard must not pass for accepted.
+        let heard = 1.0 - f64::from(self.unheard.saturating_mul(20).min(ALL)) / f64::from(ALL);
+        let span = span * heard;
         let (step, share) = self.growth();
         let growth = step + share;
         let [near, far] = NEAR.map(|part| part * self.ceiling as f64);
@@ -269,6 +279,14 @@ impl Learned {
     pub(super) fn take(&mut self, now: Time) {
         self.debt = self.debt_at(now).saturating_add(NANO);
         self.at = self.at.max(now);
+        self.unheard -= self.unheard.div_ceil(SMOOTHED);
+    }
+
+    /// Attempts are over of which nobody knows whether they were accepted.
+    pub(super) fn miss(&mut self, attempts: u32) {
+        for _ in 0..attempts.min(u32::from(SMOOTHED)) {
+            self.unheard = (self.unheard + ALL / SMOOTHED).min(ALL);
+        }
     }
 
     /// A start did not happen after all.

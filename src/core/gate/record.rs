@@ -79,6 +79,8 @@ pub struct Tally {
     pub unstarted: u32,
     /// Attempts that started without a grant.
     pub unplanned: u32,
+    /// Attempts that ended, as by their client, before it was known whether they were accepted.
+    pub unheard: u32,
     /// How long the last slot that came free was kept.
     pub held_for: Option<Duration>,
     /// An attempt was refused.

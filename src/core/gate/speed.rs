@@ -84,6 +84,13 @@ impl Record {
         }
     }
 
+    /// Attempts are over of which nobody knows whether they were accepted.
+    pub(super) fn miss(&mut self, attempts: u32) {
+        if let Some(learned) = &mut self.learned {
+            learned.miss(attempts);
+        }
+    }
+
     fn count_start(&mut self, now: Time) {
         if let Some(headroom) = &mut self.headroom {
             headroom.start(now);
