@@ -273,6 +273,7 @@ fn put_learn(bytes: &mut Vec<u8>, record: &Record) {
         ] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
+        bytes.extend_from_slice(&learned.stated.to_le_bytes());
         bytes.extend_from_slice(&learned.unheard.to_le_bytes());
     }
     if let Some(cap) = &record.adaptive_cap {
@@ -523,6 +524,7 @@ impl Reader<'_> {
             opened: Time(self.u64()?),
             fell: Time(self.u64()?),
             cost: self.u64()?,
+            stated: self.u64()?,
             unheard: self.u16()?,
         };
         (learned.rate >= FLOOR && learned.unheard <= 1000).then_some(learned)
@@ -601,6 +603,7 @@ mod tests {
             fell: Time(9),
             cost: 10,
             unheard: 11,
+            stated: 12,
             is_pressed: true,
             is_sure: false,
         }));

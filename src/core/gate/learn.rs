@@ -58,6 +58,8 @@ pub struct Learned {
     pub cost: u64,
     /// The share of attempts whose outcome nobody heard, smoothed, in thousandths.
     pub unheard: u16,
+    /// The rate that the provider states; 0 if it does not.
+    pub stated: u64,
     /// Somebody waits.
     pub is_pressed: bool,
     /// It outlives the queue.
@@ -89,7 +91,7 @@ pub const FEW: u32 = 10;
 pub const FORGOTTEN: Duration = Duration::from_secs(15 * 60);
 
 /// A refusal this soon after opening is early.
-const EARLY: f64 = 1.9;
+const EARLY: f64 = 1.5;
 /// Under a rate that was kept for less than this, what was started says more than the rate.
 const MEASURE: f64 = 0.8;
 /// What is left of the rate: after the first refusal, after a late one, after an early one, and how
@@ -104,20 +106,20 @@ const STEP: f64 = 1.6;
 const SHARE: f64 = 0.13;
 /// How much bolder growth becomes a second, up to so many times the first, and what a refusal leaves.
 const BOLDER: f64 = 0.08;
-const BOLDEST: f64 = 3.9;
+const BOLDEST: f64 = 3.7;
 const SLOWER: f64 = 0.4;
 /// What is near the ceiling, and what is the same rate as it.
 const NEAR: [f64; 2] = [0.91, 1.02];
-const SAME: f64 = 0.25;
+const SAME: f64 = 0.18;
 /// Seconds that it takes to pass the ceiling, beside what a refusal costs, and how many times as many
 /// after each refusal that confirms it, of which no more than so many count.
 const PASSING: f64 = 0.5;
-const RARER: f64 = 3.4;
+const RARER: f64 = 2.9;
 const RAREST: u8 = 4;
 /// Unused, the rate falls by so much a second towards so many times what is used and so much more.
-const FALL: f64 = 0.57;
-const ROOM: f64 = 3.0;
-const SPARE: f64 = 15.0;
+const FALL: f64 = 0.6;
+const ROOM: f64 = 2.75;
+const SPARE: f64 = 14.5;
 /// A wait of so many seconds after so many starts in ten says that a window is used up.
 const WINDOW: Duration = Duration::from_secs(5);
 const MANY: u32 = 100;
@@ -147,6 +149,7 @@ impl Learned {
             fell: now,
             cost: 0,
             unheard: 0,
+            stated: 0,
             is_pressed: false,
             is_sure: false,
         };
@@ -213,6 +216,15 @@ impl Learned {
         let of_step = step / (step + share).max(1e-9);
         self.step = nano(per_second(self.step) * SLOWER.powf(of_step));
         self.share = nano(per_second(self.share) * SLOWER.powf(1.0 - of_step));
+    }
+
+    /// The provider states its rate: that is what is kept to, whatever was learned.
+    pub(super) fn obey(&mut self, stated: u64) {
+        self.stated = stated;
+        self.ceiling = 0;
+        self.confirmed = 0;
+        self.is_sure = true;
+        self.set(per_second(stated));
     }
 
     /// The gate opens.
@@ -313,7 +325,11 @@ impl Learned {
     }
 
     fn set(&mut self, rate: f64) {
-        self.rate = nano(rate.clamp(per_second(FLOOR), HIGHEST));
+        let most = match self.stated {
+            0 => HIGHEST,
+            stated => per_second(stated).max(per_second(FLOOR)),
+        };
+        self.rate = nano(rate.clamp(per_second(FLOOR), most));
     }
 }
 
