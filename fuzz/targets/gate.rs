@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
 
+use weir::core::classify::Class;
 use weir::core::gate::owner::SLOTS;
 use weir::core::gate::ramp::{Growth, Ramp};
 use weir::core::gate::{
-    Arrival, Event, Key, Order, Owner, Pace, Record, Setting, Standing, Statement, Tally, apply,
+    Arrival, Event, Key, Order, Owner, Pace, Record, Refusal, Setting, Standing, Statement, Tally,
+    Undecided, apply,
 };
 use weir::core::time::Time;
 
@@ -74,6 +76,10 @@ impl Script<'_> {
         };
         let mine = Statement {
             standing: self.standing()?,
+            undecided: Undecided {
+                oldest: self.small()?,
+                newest: self.small()?,
+            },
             tally: self.tally()?,
         };
         let now = Time(self.wide()?);
@@ -129,6 +135,35 @@ impl Script<'_> {
                 0 => None,
                 _ => Some(Duration::from_nanos(self.wide()?)),
             },
+            refused: match self.byte()? % 2 {
+                0 => None,
+                _ => Some(self.refusal()?),
+            },
+            accepted: self.epoch()?,
+            taken_back: self.epoch()?,
+        })
+    }
+
+    fn refusal(&mut self) -> Option<Refusal> {
+        let class = usize::from(self.byte()?) % Class::ALL.len();
+        Some(Refusal {
+            epoch: self.small()?,
+            class: *Class::ALL.get(class)?,
+            least: match self.byte()? % 2 {
+                0 => None,
+                _ => Some(Duration::from_nanos(self.wide()?)),
+            },
+            at: Time(self.wide()?),
+            took: Duration::from_nanos(self.wide()?),
+            random: self.wide()?,
+            is_told: self.byte()? % 2 == 1,
+        })
+    }
+
+    fn epoch(&mut self) -> Option<Option<u32>> {
+        Some(match self.byte()? % 2 {
+            0 => None,
+            _ => Some(self.small()?),
         })
     }
 
