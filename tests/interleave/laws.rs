@@ -237,13 +237,13 @@ pub fn check_state(scope: &Scope, world: &World) -> Result<(), Broken> {
         }
     }
     if world.is_quiet(scope) {
-        check_quiet(world)?;
+        check_quiet(scope, world)?;
     }
     Ok(())
 }
 
 /// What must hold when nothing is on its way.
-fn check_quiet(world: &World) -> Result<(), Broken> {
+fn check_quiet(scope: &Scope, world: &World) -> Result<(), Broken> {
     let record = &world.record;
     let running: u64 = record
         .entries
@@ -253,8 +253,12 @@ fn check_quiet(world: &World) -> Result<(), Broken> {
     let waiting: u32 = world.workers.iter().map(Worker::waiting).sum();
     let mut living = world.workers.iter().filter(|worker| !worker.is_dead);
     let opens_at = world.opens_at().filter(|at| *at > world.now);
+    // By who was told the time, or, where somebody died, by who waits and looks with each tick.
     let is_awaited = opens_at.is_some_and(|opens_at| {
-        living.any(|worker| worker.next_at.is_some_and(|next| next <= opens_at))
+        living.any(|worker| {
+            let is_told = worker.next_at.is_some_and(|next| next <= opens_at);
+            is_told || scope.has_ticks() && worker.waiting() > 0
+        })
     });
     if waiting > 0 && running < record.setting.limit() && !is_awaited {
         return Err(Law::LostWakeUp.broken(&format!(

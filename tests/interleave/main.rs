@@ -213,10 +213,14 @@ fn a_refusal_shuts_the_gate_and_one_probe_opens_it() {
         scope.deaths = 1;
     };
     prove(
-        "paused and died 2+1, whole exchanges, first refused once",
-        &varied(scopes(Grain::Exchange, &three[..1], 1), dies),
+        "paused and died 1+1, whole exchanges, all refused once",
+        &varied(scopes(Grain::Exchange, &["AB"], 1), dies),
     );
     if is_proof() {
+        prove(
+            "paused and died 2+1, whole exchanges, first refused once",
+            &varied(scopes(Grain::Exchange, &three[..1], 1), dies),
+        );
         prove(
             "paused 2+1, all refused once",
             &varied(scopes(Grain::HostCall, &three, 2), pauses),

@@ -189,10 +189,18 @@ impl World {
         let entry = self.entry(at);
         self.workers[at].member.is_unreported()
             || entry.is_some_and(|entry| entry.granted > 0 || entry.stalled)
+            || self.is_overdue(at)
+    }
+
+    /// A worker that waits finds with a tick that time allows a start.
+    fn is_overdue(&self, at: usize) -> bool {
+        let waits = self.entry(at).is_some_and(|entry| entry.uncovered() > 0);
+        waits && self.record.is_free(self.now)
     }
 
     /// Takes one step and checks what the laws say about it.
     pub fn take(&mut self, scope: &Scope, at: usize, step: Step) -> Result<(), Broken> {
+        let has_news = self.workers[at].member.is_unreported() || self.is_overdue(at);
         let worker = &mut self.workers[at];
         match step {
             Step::Proceed => return self.proceed(scope, at),
@@ -214,7 +222,7 @@ impl World {
                 self.seat_of(at).wakes -= 1;
                 return self.begin(scope, at, Errand::Claim, None);
             }
-            Step::Tick if worker.member.is_unreported() => {
+            Step::Tick if has_news => {
                 return self.begin(scope, at, Errand::Report, Some(Errand::Claim));
             }
             Step::Tick => return self.begin(scope, at, Errand::Claim, None),
