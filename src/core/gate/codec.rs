@@ -426,6 +426,25 @@ mod tests {
         record.bucket.debt = 9;
         record.holding.add(std::time::Duration::from_secs(3));
         record.turns = Some(Box::new(Turns::new(4)));
+        record.recovery = Some(Box::new(Recovery {
+            epoch: 3,
+            stage: Stage::Probing {
+                owner: Owner {
+                    slot: 5,
+                    generation: 3,
+                },
+                since: Time(70),
+            },
+            until: Time(60),
+            class: Class::Overloaded,
+            is_stated: true,
+            draw: 1 << 60,
+            refusals: 4,
+            misses: 1,
+            latency: 12,
+            started: Time(71),
+            undecided: vec![(2, 1), (5, 3)],
+        }));
         for slot in [5, 2] {
             let mut entry = Entry::new(Owner {
                 slot,
