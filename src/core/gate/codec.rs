@@ -623,6 +623,32 @@ mod tests {
             starts: 7,
             random: 8,
         });
+        record.recovery = Some(Box::new(Recovery {
+            epoch: 3,
+            stage: Stage::Probing {
+                owner: Owner {
+                    slot: 5,
+                    generation: 3,
+                },
+                since: Time(70),
+            },
+            until: Time(60),
+            class: Class::Overloaded,
+            is_stated: true,
+            draw: 1 << 60,
+            refusals: 4,
+            misses: 1,
+            latency: 12,
+            started: Time(71),
+            undecided: vec![(2, 1), (5, 3)],
+            lesson: Some(Snapshot {
+                measured: 1,
+                best: 2,
+                recent: 3,
+                in_flight: 4,
+                at: Time(5),
+            }),
+        }));
         for slot in [5, 2] {
             let mut entry = Entry::new(Owner {
                 slot,
@@ -690,7 +716,7 @@ mod tests {
     #[test]
     fn cut_padded_and_foreign_bytes_are_told_apart() {
         let bytes = sample().encode();
-        let sections = [0, 1, 2, 3, 4].map(|n| end_of_section(&bytes, n));
+        let sections = [0, 1, 2, 3, 4, 5].map(|n| end_of_section(&bytes, n));
         for cut in (0..bytes.len()).filter(|cut| !sections.contains(cut)) {
             assert_eq!(
                 Record::decode(&bytes[..cut]),

@@ -384,6 +384,32 @@ mod tests {
     }
 
     #[test]
+    fn l9_a_gate_is_not_idle_until_a_minute_after_its_pause() {
+        let mut record = gate(Pace::NO_RATE);
+        let refusal = Refusal {
+            epoch: 0,
+            class: crate::core::classify::Class::Rate,
+            least: Some(Duration::from_secs(100)),
+            at: Time(0),
+            took: Duration::ZERO,
+            random: 0,
+            envoys: 1,
+            stated: None,
+            is_told: false,
+        };
+        let said = Statement {
+            tally: Tally {
+                refused: Some(refusal),
+                ..Tally::default()
+            },
+            ..Statement::from(Standing::NONE)
+        };
+        apply(&mut record, OWNER, said, Event::Report, Time(0)).expect("not fenced");
+        let idle = |seconds| record.is_idle(Time(0) + Duration::from_secs(seconds));
+        assert_eq!([60, 100, 159, 160].map(idle), [false, false, false, true]);
+    }
+
+    #[test]
     fn a_gate_that_newer_code_has_added_to_is_its_business() {
         let mut record = gate(Pace::NO_RATE);
         record.unknown.push(1);
