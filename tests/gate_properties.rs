@@ -13,8 +13,8 @@ use proptest::prelude::*;
 
 use weir::core::gate::owner::SLOTS;
 use weir::core::gate::{
-    Arrival, Change, Entry, Event, Fenced, Key, Order, Outcome, Owner, Pace, Record, Setting,
-    Standing, apply,
+    Allowance, Arrival, Change, Entry, Event, Fenced, Hold, Key, Order, Outcome, Owner, Pace,
+    Record, Setting, Standing, apply,
 };
 use weir::core::time::Time;
 
@@ -116,7 +116,15 @@ impl Worker {
                     then: after.standing(),
                 };
             }
-            Act::Hold => return Event::Hold,
+            Act::Hold => {
+                return Event::Hold(Hold {
+                    until: Time::NEVER,
+                    allowance: Allowance {
+                        percent: 20,
+                        per_second: 1,
+                    },
+                });
+            }
             Act::Configure { cap } => {
                 return Event::Configure {
                     setting: Setting {

@@ -7,7 +7,9 @@
     reason = "a failed helper is a failed test"
 )]
 
+mod avoided;
 mod bounds;
+mod budget;
 mod cap;
 mod cost;
 mod death;
@@ -22,8 +24,10 @@ mod memhost;
 mod newer;
 mod order;
 mod pace;
+mod patience;
 mod refused;
 mod reload;
+mod repeats;
 mod shadow;
 mod stats;
 mod successes;

@@ -8,6 +8,8 @@
 //! 5. [`answer`]: the gate half sees what the client is about to receive.
 //! 6. [`end`]: it is over, however that came, and gives back all it had.
 //!
+//! `patience` is how long a client will wait, `repeats` what is remembered of calls that come again, `avoid`
+//! what cannot be done.
 //! `refuse` is how Weir itself says no; `shadow` is a policy that only watches. [`due`] holds what the clock does to it. All of it is one [`Worker`] per VM: Envoy runs a stream's
 //! callbacks on one thread, and both halves of Weir share that thread's VM.
 //!
@@ -17,15 +19,18 @@
 pub mod answer;
 pub mod arrive;
 pub mod attempt;
+mod avoid;
 mod configs;
 pub mod due;
 pub mod end;
 pub mod hold;
 mod look;
 mod marks;
+mod patience;
 mod rank;
 pub mod read;
 mod refuse;
+mod repeats;
 mod shadow;
 pub mod start;
 mod state;
@@ -105,6 +110,7 @@ pub struct Worker {
     stats: Stats,
     log: LogBudget,
     sights: look::Sights,
+    said: avoid::Said,
     /// The hash of the process, once it was needed.
     secret: Option<Secret>,
     /// Tells this VM's calls from those of one that died.
@@ -132,6 +138,7 @@ impl Worker {
             stats: Stats::default(),
             log: LogBudget::default(),
             sights: look::Sights::default(),
+            said: avoid::Said::default(),
             secret: None,
             nonce,
             next_call: 0,

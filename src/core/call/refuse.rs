@@ -24,6 +24,7 @@ struct Told {
     position: Option<u64>,
     expected: Option<Duration>,
     come_back: Option<Duration>,
+    is_final: bool,
 }
 
 impl Worker {
@@ -45,11 +46,14 @@ impl Worker {
             _ => "rate",
         };
         let (until, by_stay) = call.wait_ends();
+        // Its client had the whole budget before, and more of it does not come by waiting.
+        let is_final = call.deadline <= now && call.budget_since < call.arrived;
         let (reason, limit, come_back) = match why {
             Why::NoWait { for_slot: true } => (Refused::NoWait, "max_concurrent_calls", expected),
             Why::NoWait { for_slot: false } => (Refused::NoWait, pace, expected),
             // By then a quarter of those who wait have started.
             Why::QueueFull => (Refused::QueueFull, "max_waiting", expected.map(|e| e / 4)),
+            Why::TooLate { .. } if is_final => (Refused::Deadline, call.deadline_field, expected),
             // By then a wait that is allowed would do.
             Why::TooLate { start } => (
                 if by_stay {
@@ -76,6 +80,7 @@ impl Worker {
             position,
             expected,
             come_back,
+            is_final,
         };
         self.refuse(host, call, told)
     }
@@ -104,6 +109,7 @@ impl Worker {
             position: None,
             expected,
             come_back: expected,
+            is_final: false,
         };
         self.refuse(host, call, told)
     }
@@ -119,6 +125,7 @@ impl Worker {
             position: told.position,
             expected_wait: told.expected.map(rounded),
             retry_after: told.come_back.unwrap_or(COME_BACK).min(LONGEST),
+            is_final: told.is_final,
         };
         refusal.render(host.random())
     }

@@ -92,6 +92,8 @@ fn hash_changes_with_every_field() {
         ("policies[0].retry.burst_retry_cap_delay_ms", json!(9999)),
         ("policies[0].retry.retry_after_cap_ms", json!(9)),
         ("policies[0].retry.budget_ms", json!(9)),
+        ("policies[0].retry.retry_ratio_percent", json!(9)),
+        ("policies[0].retry.retry_ratio_min_per_second", json!(9)),
         ("policies[0].patience_header", json!("x")),
         ("policies[0].classify.map_200", json!(true)),
         ("policies[0].classify.rules[0].status", json!(430)),
@@ -226,7 +228,9 @@ fn full() -> Value {
                     "burst_retry_base_delay_ms": 30,
                     "burst_retry_cap_delay_ms": 40,
                     "retry_after_cap_ms": 50,
-                    "budget_ms": 60
+                    "budget_ms": 60,
+                    "retry_ratio_percent": 70,
+                    "retry_ratio_min_per_second": 80
                 },
                 "patience_header": "p",
                 "classify": {

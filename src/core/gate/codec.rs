@@ -5,6 +5,7 @@
 //! sections; code that does not know one carries it over unchanged, so that two versions can work
 //! on one record side by side. All numbers are little-endian. Time is the process's monotonic clock.
 
+use super::allowance::{Recent, SECONDS};
 use super::bucket::{Bucket, Pace};
 use super::holding::{Holding, SAMPLES};
 use super::order::{CELLS, Key, Turns};
@@ -74,6 +75,14 @@ impl Record {
                 }
             });
         }
+        if self.recent != Recent::default() {
+            put_section(&mut bytes, RECENT, |bytes| {
+                bytes.extend_from_slice(&self.recent.second.to_le_bytes());
+                for count in self.recent.calls.iter().chain(&self.recent.retries) {
+                    bytes.extend_from_slice(&count.to_le_bytes());
+                }
+            });
+        }
         bytes.extend_from_slice(&self.unknown);
         bytes
     }
@@ -96,7 +105,7 @@ impl Record {
 const HEADER: usize = 2 + 2 + 16 + 4 + 4 + 4 * 8;
 const ENTRY: usize = 2 + 2 + 4 + 5 * 4 + 8 + 2 * 8;
 /// What the sections of most gates need.
-const SECTIONS: usize = 160;
+const SECTIONS: usize = 252;
 
 /// No worker has so many calls; what says so is damaged, and granting to them would take for ever.
 const MOST: u32 = 1 << 20;
@@ -104,6 +113,7 @@ const MOST: u32 = 1 << 20;
 const PACE: u16 = 1;
 const HOLDING: u16 = 2;
 const TURNS: u16 = 3;
+const RECENT: u16 = 5;
 
 fn put_entry(bytes: &mut Vec<u8>, entry: &Entry) {
     let Standing {
@@ -213,6 +223,7 @@ impl Reader<'_> {
             }
             HOLDING => record.holding = body.holding()?,
             TURNS => record.turns = Some(body.turns()?),
+            RECENT => record.recent = body.recent()?,
             _ => {
                 record.unknown.extend_from_slice(whole.get(..length + 4)?);
                 return Some(());
@@ -285,6 +296,17 @@ impl Reader<'_> {
         Some(Holding { samples, next })
     }
 
+    fn recent(&mut self) -> Option<Recent> {
+        let second = self.u64()?;
+        let calls: [u32; SECONDS] = self.numbers()?;
+        let retries: [u32; SECONDS] = self.numbers()?;
+        Some(Recent {
+            second,
+            calls,
+            retries,
+        })
+    }
+
     fn turns(&mut self) -> Option<Box<Turns>> {
         let started = self.u64()?;
         let mut last = [0; CELLS];
@@ -352,6 +374,7 @@ mod tests {
         record.bucket.debt = 9;
         record.holding.add(std::time::Duration::from_secs(3));
         record.turns = Some(Box::new(Turns::new(4)));
+        record.recent.add_calls(3, Time(12_000_000_000));
         for slot in [5, 2] {
             let mut entry = Entry::new(Owner {
                 slot,
@@ -419,7 +442,7 @@ mod tests {
     #[test]
     fn cut_padded_and_foreign_bytes_are_told_apart() {
         let bytes = sample().encode();
-        let sections = [0, 1, 2, 3].map(|n| end_of_section(&bytes, n));
+        let sections = [0, 1, 2, 3, 4].map(|n| end_of_section(&bytes, n));
         for cut in (0..bytes.len()).filter(|cut| !sections.contains(cut)) {
             assert_eq!(
                 Record::decode(&bytes[..cut]),

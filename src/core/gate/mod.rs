@@ -5,12 +5,14 @@
 //! - [`grant`]: who gets a free slot.
 //! - [`order`]: who comes before whom.
 //! - [`bucket`] and [`ramp`]: how fast calls may start.
+//! - [`allowance`]: how many retries.
 //! - [`holding`] and [`estimate`]: how long a call will wait.
 //! - [`exchange`]: read, apply, write if nobody else wrote, wake: one step at a time.
 //! - [`table`]: where in shared data a key's record lies.
 //! - [`owner`]: what a worker is called in a record.
 //! - [`reap`]: what becomes of a worker's part when the worker is given up, or moves.
 
+pub mod allowance;
 pub mod apply;
 pub mod bucket;
 pub mod codec;
@@ -25,7 +27,8 @@ pub mod reap;
 pub mod record;
 pub mod table;
 
-pub use apply::{Arrival, Change, Event, Fenced, Outcome, Refuse, Why, apply};
+pub use allowance::Allowance;
+pub use apply::{Arrival, Change, Event, Fenced, Hold, Outcome, Refuse, Why, apply};
 pub use bucket::Pace;
 pub use order::{Key, Order};
 pub use owner::Owner;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::allowance::Recent;
 use super::bucket::{Bucket, Pace};
 use super::holding::Holding;
 use super::order::{Key, Turns};
@@ -72,6 +73,8 @@ pub struct Tally {
     pub unstarted: u32,
     /// Attempts that started without a grant.
     pub unplanned: u32,
+    /// Calls that came past no gate half.
+    pub unannounced: u32,
     /// How long the last slot that came free was kept.
     pub held_for: Option<Duration>,
 }
@@ -148,6 +151,8 @@ pub struct Record {
     pub bucket: Bucket,
     /// How long calls keep their slots.
     pub holding: Holding,
+    /// Calls and retries of the last seconds.
+    pub recent: Recent,
     /// Whose turn it is, if tenants share the gate fairly.
     pub turns: Option<Box<Turns>>,
     /// Owners with anything to their name, by slot.
@@ -167,6 +172,7 @@ impl Record {
             used_at: now,
             bucket: Bucket::new(&setting.pace, now),
             holding: Holding::default(),
+            recent: Recent::default(),
             turns: None,
             entries: Vec::new(),
             unknown: Vec::new(),

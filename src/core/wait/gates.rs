@@ -15,7 +15,7 @@ use super::watch::Watch;
 use crate::core::gate::exchange::{Exchange, ExchangeError, Want};
 use crate::core::gate::grant::STALE;
 use crate::core::gate::table::Place;
-use crate::core::gate::{Arrival, Entry, Key, Owner, Record, Refuse, Setting, Why};
+use crate::core::gate::{Arrival, Entry, Hold, Key, Owner, Record, Refuse, Setting, Why};
 use crate::core::time::Time;
 use crate::port::{Expect, Host, HostError, Level, Stored};
 
@@ -173,11 +173,10 @@ impl Gates {
     }
 
     /// Asks whether one more call may be held.
-    pub fn hold(&mut self, host: &impl Host, now: Time, gate: GateId) -> bool {
-        let settled = self.exchange(host, now, gate, None, |member, owner| {
-            Some(member.hold(owner))
-        });
-        settled == Settled::Held
+    pub fn hold(&mut self, host: &impl Host, now: Time, gate: GateId, ask: Hold) -> Settled {
+        self.exchange(host, now, gate, None, |member, owner| {
+            Some(member.hold(owner, ask))
+        })
     }
 
     /// Tells the gate how this worker's line stands.

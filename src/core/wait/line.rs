@@ -128,6 +128,11 @@ impl Line {
         self.tally.unplanned = self.tally.unplanned.saturating_add(1);
     }
 
+    /// A call came that no gate half has seen.
+    pub fn come_unannounced(&mut self) {
+        self.tally.unannounced = self.tally.unannounced.saturating_add(1);
+    }
+
     /// An attempt ended that kept its slot for this long.
     pub fn finish(&mut self, held_for: Duration) {
         self.running = self.running.saturating_sub(1);
