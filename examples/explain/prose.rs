@@ -122,6 +122,7 @@ fn plan(verdict: &Verdict, class: Class, random: u64) -> Plan {
         can_be_held: true,
         now: Time(0),
         deadline: Some(Time(0) + retry.budget()),
+        is_shut_out: false,
         retry_after_cap: retry.retry_after_cap(),
         delay: delay.wait,
     })

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
 
+use weir::core::gate::headroom::Told;
 use weir::core::gate::owner::SLOTS;
 use weir::core::gate::ramp::{Growth, Ramp};
 use weir::core::gate::{
@@ -75,6 +76,7 @@ impl Script<'_> {
         let mine = Statement {
             standing: self.standing()?,
             tally: self.tally()?,
+            ..Statement::from(Standing::NONE)
         };
         let now = Time(self.wide()?);
         let event = match self.byte()? % 5 {
@@ -136,7 +138,23 @@ impl Script<'_> {
                 0 => None,
                 _ => Some(Duration::from_nanos(self.wide()?)),
             },
+            told: self.told()?,
+            ..Tally::default()
         })
+    }
+
+    fn told(&mut self) -> Option<Option<Told>> {
+        if self.byte()? % 2 == 0 {
+            return Some(None);
+        }
+        Some(Some(Told {
+            remaining: self.small()?,
+            limit: self.small()?,
+            reset: Time(self.wide()?),
+            began: Time(self.wide()?),
+            counted: self.small()?,
+            random: self.wide()?,
+        }))
     }
 
     fn order(&mut self) -> Option<Order> {
@@ -170,6 +188,7 @@ impl Script<'_> {
             },
             burst: self.small()?.clamp(1, 100_000),
             ramp: (kind % 8 > 3).then_some(ramp),
+            learns: kind % 16 > 7,
         })
     }
 

@@ -185,8 +185,9 @@ fn l15_advice_is_given_once_a_minute() {
         lines.iter().filter(of).count()
     };
     for expected in [1, 1, 2] {
-        for _ in 0..5 {
-            let id = sim.arrive(Ask::on(0));
+        let probe = sim.arrive(Ask::on(0));
+        sim.answer(probe, Reply::ok());
+        for id in [0; 5].map(|worker| sim.arrive(Ask::on(worker))) {
             sim.answer(id, Reply::rate());
         }
         assert_eq!(advice(&sim), expected);

@@ -52,18 +52,20 @@ fn a_floor_of_retries_is_allowed_whatever_the_calls() {
 
 #[test]
 fn a_retry_is_paid_for_ten_seconds_and_a_call_pays_for_as_long() {
-    let mut sim = sim(1, 10, 0);
-    for _ in 0..40 {
-        let id = sim.arrive(Ask::on(0));
-        sim.answer(id, Reply::ok());
-    }
-    // With ten more of their own each time: 5, then what has come since.
-    assert_eq!(held(&mut sim, 10), 5);
-    sim.run(ms(5000));
-    assert_eq!(held(&mut sim, 10), 1);
-    // The first fifty and the first five are forgotten.
-    sim.run(ms(5000));
-    assert_eq!(held(&mut sim, 10), 1);
+    let mut sim = sim(1, 10, 1);
+    let calls: Vec<_> = (0..100).map(|_| sim.arrive(Ask::on(0))).collect();
+    let refuse = |sim: &mut Sim, calls: &[usize]| {
+        for id in calls {
+            sim.answer(*id, Reply::rate());
+        }
+        let is_held = |id: &&usize| sim.state(**id) == State::Held(1);
+        calls.iter().filter(is_held).count()
+    };
+    assert_eq!(refuse(&mut sim, &calls[..30]), 20);
+    sim.run(ms(9999));
+    assert_eq!(refuse(&mut sim, &calls[30..50]), 0);
+    sim.run(ms(1));
+    assert_eq!(refuse(&mut sim, &calls[50..]), 10, "the floor alone");
 }
 
 #[test]

@@ -40,6 +40,10 @@ fn gate_alone_frees_the_slot_at_a_refusals_headers_and_classifies_by_them() {
     let mut sim = gate_alone();
     let [first, second] = [0, 1].map(|w| sim.arrive(Ask::on(w)));
     sim.head(first, Reply::new(503).header("retry-after", "9"));
+    assert_eq!(sim.sums().running, 0);
+    sim.run(ms(8999));
+    assert_eq!(sim.state(second), State::Waiting, "the gate alone pauses");
+    sim.run(ms(1));
     assert_eq!(sim.state(second), State::Running(1));
     sim.part(first, b"busy", true);
     assert_eq!(sim.state(first), State::Answered(503));
@@ -204,6 +208,7 @@ fn a_route_timeout_during_a_hold_ends_the_call() {
         sim.local_reply(id, 504);
         assert_eq!(sim.state(id), State::Answered(504));
         assert_eq!(sim.sums().held, 0);
+        sim.run(ms(300));
         sim.answer(other, Reply::ok());
         sim.check_empty();
     }

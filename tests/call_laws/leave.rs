@@ -9,24 +9,24 @@ use crate::memhost::{Ask, Reply, Sim, State};
 const ONE: &str = r#""max_concurrent_calls":1"#;
 
 /// A phase of a call's life: its name, what brings a call there under a cap of 1 while nobody else
-/// is there, and what the next one does until the first leaves.
-type Phase = (&'static str, fn(&mut Sim, usize), State);
+/// is there, and for how long it has the gate shut.
+type Phase = (&'static str, fn(&mut Sim, usize), u64);
 
 fn phases() -> Vec<Phase> {
     vec![
-        ("running", |_, _| {}, State::Waiting),
+        ("running", |_, _| {}, 0),
         (
             "streaming",
             |sim, id| {
                 sim.head(id, Reply::new(200));
                 sim.part(id, b"x", false);
             },
-            State::Waiting,
+            0,
         ),
         (
             "reading what may be a refusal",
             |sim, id| sim.head(id, Reply::new(400)),
-            State::Waiting,
+            0,
         ),
         (
             "retried",
@@ -35,7 +35,7 @@ fn phases() -> Vec<Phase> {
                 sim.run(ms(1000));
                 assert_eq!(sim.state(id), State::Running(2));
             },
-            State::Waiting,
+            0,
         ),
         (
             "about to be retried",
@@ -45,31 +45,28 @@ fn phases() -> Vec<Phase> {
                 sim.run(ms(1000));
                 assert_eq!(sim.state(id), State::Retrying);
             },
-            State::Waiting,
+            0,
         ),
-        (
-            "held",
-            |sim, id| sim.answer(id, Reply::rate()),
-            State::Running(1),
-        ),
+        ("held", |sim, id| sim.answer(id, Reply::rate()), 300),
         (
             "reading a refusal",
             |sim, id| sim.head(id, Reply::new(429)),
-            State::Running(1),
+            300,
         ),
     ]
 }
 
 #[test]
 fn l5_a_client_that_goes_away_passes_its_slot_on_at_once() {
-    for (phase, bring, meanwhile) in phases() {
+    for (phase, bring, pause) in phases() {
         for attempts_first in [false, true] {
             let mut sim = Sim::policy(2, ONE);
             let gone = sim.arrive(Ask::on(0));
             bring(&mut sim, gone);
             let next = sim.arrive(Ask::on(1));
-            assert_eq!(sim.state(next), meanwhile, "{phase}");
+            assert_eq!(sim.state(next), State::Waiting, "{phase}");
             sim.abort_in_order(gone, attempts_first);
+            sim.run(ms(pause));
             assert_eq!(sim.state(next), State::Running(1), "{phase}");
             sim.check();
             sim.answer(next, Reply::ok());
@@ -177,13 +174,15 @@ fn l8_a_call_that_never_starts_costs_nothing() {
 fn l4_the_gauges_show_what_is_there() {
     let mut sim = Sim::policy(2, r#""max_concurrent_calls":2"#);
     let held = sim.arrive(Ask::on(0));
-    sim.answer(held, Reply::new(429).header("retry-after", "60").body("{}"));
     for n in 0..5 {
         sim.arrive(Ask::on(n % 2));
     }
+    sim.answer(held, Reply::new(429).header("retry-after", "50").body("{}"));
     sim.run(ms(250));
     let gauges = ["slots", "waiting", "held", "limit"].map(|name| sim.gauge(name));
-    assert_eq!(gauges, [Some(2), Some(3), Some(1), Some(2)]);
+    assert_eq!(gauges, [Some(1), Some(4), Some(1), Some(2)]);
+    let left = sim.gauge("pause_left_ms").expect("a gauge");
+    assert!((49_700..50_000).contains(&left), "{left}");
     assert_eq!(sim.memory.gauge("weir.plugin.keys"), Some(1));
     assert_eq!(sim.memory.gauge("weir.plugin.workers"), Some(2));
 }

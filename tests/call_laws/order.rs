@@ -6,7 +6,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::memhost::call::ms;
 use crate::memhost::{Ask, Reply, Sim, State};
 
-const ONE: &str = r#""max_concurrent_calls":1"#;
+const ONE: &str = r#""ramp":{"mode":"off"},"max_concurrent_calls":1"#;
 
 #[test]
 fn l2_waiters_start_in_the_order_of_their_arrival_across_workers() {
@@ -33,6 +33,7 @@ fn l2_a_held_call_is_in_nobodys_way_before_its_not_before() {
     sim.run(ms(1));
     let newer = [0, 1, 0].map(|w| sim.arrive(Ask::on(w)));
     sim.answer(held, Reply::rate());
+    sim.run(ms(300));
     for call in newer {
         assert_eq!(sim.state(held), State::Held(1));
         assert_eq!(sim.state(call), State::Running(1));
@@ -40,7 +41,7 @@ fn l2_a_held_call_is_in_nobodys_way_before_its_not_before() {
         sim.check_no_idle_slot();
     }
     // The slot is free, and still nobody starts.
-    sim.run(ms(999));
+    sim.run(ms(699));
     assert_eq!(sim.state(held), State::Held(1));
     sim.run(ms(1));
     assert_eq!(sim.state(held), State::Running(2));

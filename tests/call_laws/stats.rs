@@ -18,6 +18,8 @@ const COUNTERS: &[&str] = &[
     "refused.reason.no_wait",
     "refused.reason.wait_too_long",
     "refused.reason.deadline",
+    "refused.reason.paused",
+    "refused.reason.quota",
     "refusals.class.burst_rate",
     "refusals.class.rate",
     "refusals.class.concurrency",
@@ -36,6 +38,7 @@ const COUNTERS: &[&str] = &[
     "gave_up.class.overloaded",
     "gave_up.class.quota_exhausted",
     "gave_up.class.other",
+    "failed_over",
     "unplanned",
     "retry_dropped",
     "grants_by_wake",
@@ -81,8 +84,11 @@ fn stats_have_their_stated_names_from_the_start() {
     let expected = full(COUNTERS, PLUGIN_COUNTERS);
     let defined: BTreeSet<String> = names(&sim);
     assert_eq!(defined, expected);
-    for n in 0..20 {
-        let id = sim.arrive(Ask::on(0));
+    for (n, id) in [0; 20]
+        .map(|w| sim.arrive(Ask::on(w)))
+        .into_iter()
+        .enumerate()
+    {
         let [refused, ok] = [Reply::rate(), Reply::ok()];
         sim.answer(id, if n % 2 == 0 { refused } else { ok });
     }
@@ -97,6 +103,7 @@ fn gauges_and_histograms_have_their_stated_names() {
     let [first, second] = [0, 0].map(|w| sim.arrive(Ask::on(w)));
     sim.run(ms(40));
     sim.answer(first, Reply::rate());
+    sim.run(ms(300));
     sim.answer(second, Reply::ok());
     sim.memory.state().faults.no_data = true;
     sim.arrive(Ask::on(0));
@@ -106,7 +113,14 @@ fn gauges_and_histograms_have_their_stated_names() {
     let state = sim.memory.state();
     let gauges: BTreeSet<_> = state.gauges.keys().cloned().collect();
     let expected = full(
-        &["slots", "waiting", "held", "limit", "rate_milli_per_s"],
+        &[
+            "slots",
+            "waiting",
+            "held",
+            "limit",
+            "rate_milli_per_s",
+            "pause_left_ms",
+        ],
         &["workers", "keys", "degraded"],
     );
     assert_eq!(gauges, expected);
@@ -114,7 +128,7 @@ fn gauges_and_histograms_have_their_stated_names() {
     let expected = [
         ("weir.policy.p.delay", vec![1000]),
         ("weir.policy.p.hold", vec![1000]),
-        ("weir.policy.p.wait", vec![40]),
+        ("weir.policy.p.wait", vec![120]),
     ];
     let expected: Vec<_> = expected.map(|(n, v)| (n.to_owned(), v)).into();
     let histograms: Vec<_> = histograms
@@ -136,7 +150,9 @@ fn counts_add_up_over_workers() {
     let mut sim = Sim::policy(2, r#""max_concurrent_calls":2"#);
     let calls = [0, 1, 0, 1].map(|w| sim.arrive(Ask::on(w)));
     sim.answer(calls[0], Reply::burst());
-    for id in [1, 2, 3] {
+    sim.answer(calls[1], Reply::ok());
+    sim.run(ms(300));
+    for id in [2, 3] {
         sim.answer(calls[id], Reply::ok());
     }
     sim.run(ms(5000));

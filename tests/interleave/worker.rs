@@ -5,7 +5,7 @@ use std::time::Duration;
 use weir::core::gate::exchange::Exchange;
 use weir::core::gate::{Key, Owner, Standing};
 use weir::core::time::Time;
-use weir::core::wait::{CallId, Kind, Member};
+use weir::core::wait::{CallId, Kind, Member, Waiter};
 
 use crate::world::Step;
 
@@ -58,6 +58,8 @@ pub struct Worker {
     pub names: Vec<Owner>,
     pub member: Member,
     pub calls: Vec<Phase>,
+    /// The gate's epoch in which each of them last started.
+    pub epochs: Vec<u32>,
     pub task: Option<Task>,
     /// Its waiters as the record knows them, one bit per call.
     pub known: u32,
@@ -121,11 +123,13 @@ impl Worker {
             (Step::Ready(_), _) => self
                 .member
                 .line_mut()
-                .wait(Key::at(key), id(call), Kind::Ready),
+                .wait(Key::at(key), waiter(call, Kind::Ready)),
             (_, Phase::Running | Phase::RunningAgain) => {
-                self.member.line_mut().finish(Duration::ZERO)
+                let line = self.member.line_mut();
+                line.finish(Duration::ZERO);
+                line.decide(self.epochs[call]);
             }
-            (_, Phase::Held) => self.member.line_mut().let_go(),
+            (_, Phase::Held) => self.member.line_mut().let_go(Key::at(key)),
             (_, Phase::Waiting | Phase::WaitingAgain) => {
                 self.member.line_mut().leave(Key::at(key));
             }
@@ -152,6 +156,15 @@ impl Worker {
 
 pub fn id(call: usize) -> CallId {
     CallId(u64::try_from(call).expect("few calls"))
+}
+
+/// A call's place in a line.
+pub fn waiter(call: usize, kind: Kind) -> Waiter {
+    Waiter {
+        call: id(call),
+        kind,
+        until: Time::NEVER,
+    }
 }
 
 pub fn oldest(worker: &Worker, keys: &[u64]) -> usize {

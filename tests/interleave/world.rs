@@ -10,7 +10,7 @@ use std::hash::Hash;
 use weir::core::gate::exchange::{Exchange, ExchangeError, Want};
 use weir::core::gate::grant::STALE;
 use weir::core::gate::{
-    Allowance, Arrival, Change, Entry, Hold, Order, Outcome, Pace, Record, Setting,
+    Allowance, Arrival, Change, Entry, Hold, Key, Order, Outcome, Pace, Record, Setting,
 };
 use weir::core::time::Time;
 use weir::core::wait::{CallId, Kind, Member, Settled};
@@ -19,7 +19,7 @@ use crate::fingerprint::Fingerprint;
 use crate::laws::{self, Broken, Law};
 use crate::owners::{Seat, Sweep};
 use crate::scope::{Grain, Scope};
-use crate::worker::{Errand, Phase, Task, Worker, id, oldest};
+use crate::worker::{Errand, Phase, Task, Worker, oldest, waiter};
 
 /// Held calls are in no hurry here, and may all try again.
 const HOLD: Hold = Hold {
@@ -80,6 +80,7 @@ impl World {
                 names: Vec::new(),
                 member: Member::default(),
                 calls: vec![Phase::New; scope.keys[at].len()],
+                epochs: vec![0; scope.keys[at].len()],
                 task: None,
                 known: 0,
                 grants: Vec::new(),
@@ -420,14 +421,20 @@ impl World {
     fn finish(&mut self, scope: &Scope, at: usize) -> Result<(), Broken> {
         let worker = &mut self.workers[at];
         let task = worker.task.take().expect("a task in progress");
-        let arriving = match task.errand {
-            Errand::Arrive(call) => Some(id(call)),
+        let about = |call: usize, kind| (Key::at(scope.keys[at][call]), waiter(call, kind));
+        let about = match task.errand {
+            Errand::Arrive(call) => Some(about(call, Kind::Fresh)),
+            Errand::Hold(call) => Some(about(call, Kind::Ready)),
             _ => None,
         };
-        let settled = worker.member.settle(&task.exchange, arriving);
+        let settled = worker.member.settle(&task.exchange, about);
+        let epoch = worker.member.sight().epoch;
         let mut next = task.next;
         match (task.errand, settled) {
-            (Errand::Arrive(call), Settled::Started) => worker.calls[call] = Phase::Running,
+            (Errand::Arrive(call), Settled::Started) => {
+                worker.calls[call] = Phase::Running;
+                worker.epochs[call] = epoch;
+            }
             (Errand::Arrive(call), Settled::Waits(_)) => worker.calls[call] = Phase::Waiting,
             (Errand::Arrive(call), Settled::Refused(_)) => {
                 worker.calls[call] = Phase::Gone;
@@ -440,6 +447,7 @@ impl World {
                     Kind::Fresh => Phase::Running,
                     Kind::Ready => Phase::RunningAgain,
                 };
+                worker.epochs[call] = epoch;
                 next = Some(Errand::Claim);
             }
             (Errand::Claim, Settled::Handed) => next = Some(Errand::Claim),

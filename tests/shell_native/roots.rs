@@ -113,11 +113,12 @@ fn l6_streams_under_old_and_new_roots_share_one_gate_and_queue() {
     let waits_under_new = sim.arrive(Ask::on(0));
     assert_eq!(sim.state(waits_under_new), State::Waiting);
     sim.answer(draining, Reply::rate());
+    sim.run(ms(300));
     assert_eq!(sim.state(waits_under_old), State::Running(1));
     sim.answer(waits_under_old, Reply::ok());
     assert_eq!(sim.state(waits_under_new), State::Running(1));
     sim.answer(waits_under_new, Reply::ok());
-    sim.run(ms(1000));
+    sim.run(ms(700));
     assert_eq!(sim.state(draining), State::Running(2), "a hold lives on");
     sim.answer(draining, Reply::ok());
     let now = sim.now;

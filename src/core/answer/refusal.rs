@@ -1,9 +1,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use serde::Serialize;
-
 use super::retry_after;
+use crate::core::classify::Class;
+use crate::core::json::Object;
 use crate::core::retry::uniform;
 use crate::core::time::millis_up;
 
@@ -18,15 +18,21 @@ pub enum Refused {
     WaitTooLong,
     /// The wait cannot fit the call's deadline (L10).
     Deadline,
+    /// The provider refused others, and the gate is shut for longer than the call can wait.
+    Paused,
+    /// A quota of the provider is used up.
+    Quota,
 }
 
 impl Refused {
     /// Every reason, in the order of the enum.
-    pub const ALL: [Refused; 4] = [
+    pub const ALL: [Refused; 6] = [
         Refused::QueueFull,
         Refused::NoWait,
         Refused::WaitTooLong,
         Refused::Deadline,
+        Refused::Paused,
+        Refused::Quota,
     ];
 
     /// The name used in headers, bodies and stats.
@@ -36,6 +42,8 @@ impl Refused {
             Refused::NoWait => "no_wait",
             Refused::WaitTooLong => "wait_too_long",
             Refused::Deadline => "deadline",
+            Refused::Paused => "paused",
+            Refused::Quota => "quota",
         }
     }
 
@@ -45,6 +53,8 @@ impl Refused {
             Refused::NoWait => "it could not start at once and asked not to wait",
             Refused::WaitTooLong => "it waited as long as a call may wait",
             Refused::Deadline => "its turn would come after its deadline",
+            Refused::Paused => "the provider has asked for a pause that it cannot wait for",
+            Refused::Quota => "a quota of the provider is used up",
         }
     }
 }
@@ -64,6 +74,8 @@ pub struct Refusal<'a> {
     pub policy: &'a str,
     /// The config field whose limit was met, if it was one.
     pub limit: Option<&'static str>,
+    /// What the provider ran out of, if that is why.
+    pub class: Option<Class>,
     /// Where in the queue the call would stand, the head being 1.
     pub position: Option<u64>,
     /// How long the call would have to wait for its start, if that is known.
@@ -102,28 +114,29 @@ impl Refusal<'_> {
         if self.is_final || wait > retry_after::LONGEST_TO_RETRY {
             headers.push(("x-should-retry", "false".to_owned()));
         }
-        let body = Body {
-            error: Error {
-                message: &self.message(wait),
-                r#type: "rate_limit_error",
-                code: &format!("weir_{reason}"),
-                param: None,
-                weir: Details {
-                    refused: reason,
-                    policy: self.policy,
-                    limit: self.limit,
-                    position: self.position,
-                    expected_wait_ms: self.expected_wait.map(millis_up),
-                    retry_after_ms: millis_up(wait).max(1),
-                    sent_upstream: false,
-                },
-            },
-        };
+        let mut weir = Object::new()
+            .text("refused", reason)
+            .text("policy", self.policy)
+            .optional_text("limit", self.limit);
+        if let Some(class) = self.class {
+            weir = weir.text("class", class.name());
+        }
+        let weir = weir
+            .optional_number("position", self.position)
+            .optional_number("expected_wait_ms", self.expected_wait.map(millis_up))
+            .number("retry_after_ms", millis_up(wait).max(1))
+            .written("sent_upstream", "false");
+        let error = Object::new()
+            .text("message", &self.message(wait))
+            .text("type", "rate_limit_error")
+            .text("code", &format!("weir_{reason}"))
+            .optional_text("param", None)
+            .written("weir", &weir.finish());
+        let body = Object::new().written("error", &error.finish());
         Reply {
             status: 429,
             headers,
-            // Strings and numbers always serialize; the headers alone would still be an answer.
-            body: serde_json::to_vec(&body).unwrap_or_default(),
+            body: body.finish().into_bytes(),
         }
     }
 
@@ -142,31 +155,6 @@ impl Refusal<'_> {
     }
 }
 
-#[derive(Serialize)]
-struct Body<'a> {
-    error: Error<'a>,
-}
-
-#[derive(Serialize)]
-struct Error<'a> {
-    message: &'a str,
-    r#type: &'static str,
-    code: &'a str,
-    param: Option<&'static str>,
-    weir: Details<'a>,
-}
-
-#[derive(Serialize)]
-struct Details<'a> {
-    refused: &'static str,
-    policy: &'a str,
-    limit: Option<&'static str>,
-    position: Option<u64>,
-    expected_wait_ms: Option<u64>,
-    retry_after_ms: u64,
-    sent_upstream: bool,
-}
-
 #[cfg(test)]
 mod tests {
     #[cfg(target_family = "wasm")]
@@ -178,6 +166,7 @@ mod tests {
         reason: Refused::QueueFull,
         policy: "ark",
         limit: Some("max_waiting"),
+        class: None,
         position: Some(1001),
         expected_wait: Some(Duration::from_secs(42)),
         retry_after: Duration::from_secs(8),

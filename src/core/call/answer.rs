@@ -1,10 +1,13 @@
 //! The gate half sees what the client is about to receive.
 
+use super::end::return_grant;
 use super::state::{Call, Stage};
+use super::verdict::for_all;
 use super::{Headers, StreamId, Worker};
 use crate::core::answer::{Edit, Finished, edits};
-use crate::core::classify::{Answer, Provider, classify, is_refusal_status};
+use crate::core::classify::{Answer, Provider, Verdict, classify, is_refusal_status};
 use crate::core::config::Policy;
+use crate::core::gate::Refusal;
 use crate::core::report::Avoided;
 use crate::core::report::stats::Count;
 use crate::core::time::Time;
@@ -122,8 +125,39 @@ impl Worker {
                 budget_spent: false,
             });
         }
+        self.tell_alone(host, now, call, &verdict);
         if is_refusal_status(status) {
             self.return_grant(host, now, call);
+        }
+    }
+
+    /// Without an attempt half this is the gate's only word of the answer.
+    fn tell_alone(&mut self, host: &impl Host, now: Time, call: &mut Call, verdict: &Verdict) {
+        let Some(place) = call.place.filter(|_| call.has_own_slots()) else {
+            return;
+        };
+        call.is_answered = true;
+        let is_news = match for_all(verdict, call.policy()) {
+            None => self.accept(place, call.epoch),
+            Some((class, least)) => {
+                let envoys = call.policy().map_or(1, |policy| policy.share().envoys());
+                let line = self.gates.line_mut(place);
+                line.decide(call.epoch);
+                line.refuse(Refusal {
+                    epoch: call.epoch,
+                    class,
+                    least,
+                    at: now,
+                    took: now.since(call.started.unwrap_or(now)),
+                    random: host.random(),
+                    envoys,
+                    is_told: false,
+                });
+                true
+            }
+        };
+        if is_news {
+            self.gates.report(host, now, place);
         }
     }
 
@@ -132,7 +166,7 @@ impl Worker {
         if std::mem::take(&mut call.has_grant)
             && let Some(place) = call.place
         {
-            self.gates.line_mut(place).return_grant();
+            return_grant(self.gates.line_mut(place), call);
             self.gates.report(host, now, place);
         }
     }

@@ -182,10 +182,13 @@ impl Worker {
             stage: Stage::Going,
             started: None,
             has_grant: false,
+            epoch: 0,
+            is_answered: false,
             phantom: None,
             attempts: LiteMap::new(),
             attempts_made: 0,
             route_ends: None,
+            asks_server_to_queue: false,
             backoff: Backoff::default(),
             passed: None,
             undo: Undo::default(),
@@ -198,7 +201,12 @@ impl Worker {
     }
 
     /// What names the call's gate. None if the process's secret is needed for it and cannot be had.
-    fn identity(&mut self, host: &impl Host, policy: &Policy, facts: &Facts<'_>) -> Option<u128> {
+    pub(super) fn identity(
+        &mut self,
+        host: &impl Host,
+        policy: &Policy,
+        facts: &Facts<'_>,
+    ) -> Option<u128> {
         if policy.needs_secret() {
             self.secret(host)?;
         }
@@ -276,6 +284,7 @@ impl Worker {
         };
         let (place, settled) = self.gates.arrive(host, now, place, id, arrival);
         call.place = Some(place);
+        call.epoch = self.gates.sight(place).epoch;
         match settled {
             Settled::Failed(_) => {
                 call.place = None;

@@ -86,6 +86,7 @@ impl Worker {
             }
         };
         let has_slot = call.place.is_some() && call.has_own_slots();
+        let mut epoch = call.epoch;
         if std::mem::take(&mut call.has_grant) {
             // The grant is committed: its slot is this attempt's.
         } else if !has_slot && call.attempts_made == 0 {
@@ -95,7 +96,8 @@ impl Worker {
             if let Some(place) = call.place
                 && has_slot
             {
-                self.gates.line_mut(place).run_unplanned();
+                epoch = self.epoch_of_unplanned(place);
+                self.gates.line_mut(place).run_unplanned(epoch);
                 self.gates.report(host, now, place);
             }
         }
@@ -115,6 +117,10 @@ impl Worker {
                 host: request.header(":authority").map(<[u8]>::to_vec),
                 began: now,
                 has_slot,
+                epoch,
+                counted: self.counted(call.place),
+                is_undecided: has_slot,
+                told: None,
                 request_complete: begin.request_complete,
                 deadline,
                 reading: None,
@@ -172,6 +178,9 @@ impl Worker {
             true => Vec::new(),
             false => remove_marks(&headers),
         };
+        if (200..300).contains(&status) {
+            self.tell_headroom(host, now, call, stream, &headers);
+        }
         if (200..300).contains(&status) && !is_whole {
             let attempt = call.attempts.get(&stream);
             let look = attempt.and_then(|a| self.begin_look(now, call, a, status, &headers));
@@ -194,14 +203,11 @@ impl Worker {
         if status < 300 || !may_refuse(status, rules) {
             // It goes to the client, whatever a hedged attempt beside it was told.
             call.forget_refusal();
+            self.tell_accepted(host, now, call, stream, is_whole);
             if is_whole {
                 self.give_back(host, now, call, stream);
             }
             return Next::Pass(foreign);
-        }
-        if is_refusal_status(status) {
-            // Refused calls take nothing of the provider any more, however long the body takes.
-            self.give_back(host, now, call, stream);
         }
         let Some(attempt) = call.attempts.get_mut(&stream) else {
             return Next::Pass(foreign);
@@ -215,6 +221,11 @@ impl Worker {
             until: now + READ_FOR,
             look: None,
         });
+        if is_refusal_status(status) && !is_whole {
+            self.tell_headers(host, now, call, stream);
+            // Refused calls take nothing of the provider any more, however long the body takes.
+            self.give_back(host, now, call, stream);
+        }
         let body = match is_whole {
             true => Body::Whole,
             // Not kept back: the host would put an error of its own in the place of what does not
@@ -259,7 +270,11 @@ impl Worker {
             && let Some(place) = call.place
         {
             let held_for = now.since(attempt.began);
-            self.gates.line_mut(place).finish(held_for);
+            let line = self.gates.line_mut(place);
+            line.finish(held_for);
+            if std::mem::take(&mut attempt.is_undecided) {
+                line.decide(attempt.epoch);
+            }
             self.gates.report(host, now, place);
         }
     }

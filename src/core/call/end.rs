@@ -36,9 +36,12 @@ impl Worker {
             let line = self.gates.line_mut(place);
             for attempt in call.attempts.values().filter(|attempt| attempt.has_slot) {
                 line.finish(now.since(attempt.began));
+                if attempt.is_undecided {
+                    line.decide(attempt.epoch);
+                }
             }
             if std::mem::take(&mut call.has_grant) {
-                line.return_grant();
+                return_grant(line, &call);
             }
             leave_line(line, &call);
             self.gates.report(host, now, place);
@@ -78,6 +81,14 @@ impl Worker {
     }
 }
 
+/// The slot goes back that no attempt has taken up.
+pub(super) fn return_grant(line: &mut Line, call: &Call) {
+    line.return_grant();
+    if !call.is_answered {
+        line.decide(call.epoch);
+    }
+}
+
 /// The call no longer waits and is no longer held.
 pub(super) fn leave_line(line: &mut Line, call: &Call) {
     match &call.stage {
@@ -87,7 +98,7 @@ pub(super) fn leave_line(line: &mut Line, call: &Call) {
         Stage::Held(hold) if hold.ready_since.is_some() => {
             line.leave(call.key);
         }
-        Stage::Held(_) => line.let_go(),
+        Stage::Held(_) => line.let_go(call.key),
         Stage::Going | Stage::Refused | Stage::Answered => {}
     }
 }

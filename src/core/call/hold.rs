@@ -15,7 +15,7 @@ use crate::core::report::stats::{Count, Measure, measure};
 use crate::core::report::{Avoided, Event, LogLine};
 use crate::core::retry::{GiveUp, MaxAttempts, Plan, Situation, decide};
 use crate::core::time::Time;
-use crate::core::wait::{CallId, Kind, Settled};
+use crate::core::wait::{CallId, Kind, Settled, Waiter};
 use crate::port::Host;
 
 /// How long a call without gate half and without attempt is remembered.
@@ -81,6 +81,10 @@ impl Worker {
             refusal.verdict.server_min(),
             [host.random(), host.random()],
         );
+        let pause = call
+            .place
+            .and_then(|place| self.gates.sight(place).lasting(now));
+        let last_start = call.last_start(now + delay.wait, deadline);
         let plan = decide(&Situation {
             verdict: *refusal.verdict,
             attempts_made: call.made_before.saturating_add(call.attempts_made),
@@ -89,6 +93,7 @@ impl Worker {
             can_be_held: matches!(body, Body::Whole | Body::WithoutEnd),
             now,
             deadline: Some(deadline),
+            is_shut_out: pause.is_some_and(|pause| pause.no_start_before() > last_start),
             retry_after_cap,
             delay: delay.wait,
         });
@@ -120,15 +125,18 @@ impl Worker {
             }
             Plan::Hold { not_before, delay } => {
                 let ask = gate::Hold {
-                    until: deadline,
+                    until: last_start,
                     allowance,
                 };
-                if let Err(no) = self.ask_to_hold(host, now, call, ask) {
+                if let Err(no) = self.ask_to_hold(host, now, call, stream, ask) {
                     let (avoided, spent) = match no {
                         NoHold::Taken => (Some(Avoided::HoldTaken), false),
                         NoHold::Full => (Some(Avoided::HoldsFull), false),
                         NoHold::RetriesSpent => (Some(Avoided::RetryBudget), true),
-                        NoHold::TooLate => (call.route_forbids(stream, call.deadline), true),
+                        NoHold::TooLate => (
+                            call.route_forbids(stream, call.deadline),
+                            last_start == deadline,
+                        ),
                     };
                     if let Some(avoided) = avoided {
                         self.avoid(host, now, &call.policy_name, avoided);
@@ -156,15 +164,21 @@ impl Worker {
         host: &impl Host,
         now: Time,
         call: &Call,
+        stream: StreamId,
         ask: gate::Hold,
     ) -> Result<(), NoHold> {
         if matches!(call.stage, Stage::Held(_)) {
             return Err(NoHold::Taken);
         }
-        let Some(place) = call.place else {
+        let Some((place, id)) = call.place.zip(self.streams.get(&stream)) else {
             return Ok(());
         };
-        match self.gates.hold(host, now, place, ask) {
+        let waiter = Waiter {
+            call: *id,
+            kind: Kind::Ready,
+            until: ask.until,
+        };
+        match self.gates.hold(host, now, place, call.key, waiter, ask) {
             Settled::Held => Ok(()),
             Settled::HoldTooLate => Err(NoHold::TooLate),
             Settled::RetriesSpent => Err(NoHold::RetriesSpent),
@@ -184,8 +198,14 @@ impl Worker {
             return None;
         };
         hold.ready_since = Some(now);
+        let deadline = hold.deadline;
         if let Some(place) = call.place {
-            self.gates.line_mut(place).wait(call.key, id, Kind::Ready);
+            let waiter = Waiter {
+                call: id,
+                kind: Kind::Ready,
+                until: call.last_start(now, deadline),
+            };
+            self.gates.line_mut(place).wait(call.key, waiter);
             self.gates.report(host, now, place);
             return None;
         }

@@ -177,6 +177,7 @@ impl Worker {
         is_end: bool,
     ) -> Next {
         call.forget_refusal();
+        self.tell_accepted(host, now, call, stream, is_end);
         if is_end {
             self.give_back(host, now, call, stream);
         }

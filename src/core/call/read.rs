@@ -160,6 +160,7 @@ impl Worker {
         };
         let Some(class) = verdict.refused() else {
             call.forget_refusal();
+            self.tell_accepted(host, now, call, stream, body == Body::Whole);
             if body == Body::Whole {
                 self.give_back(host, now, call, stream);
             }
@@ -168,6 +169,7 @@ impl Worker {
             }
             return Next::Pass(remove_marks(&reading.headers));
         };
+        self.tell_refused(host, now, call, stream, &verdict);
         self.give_back(host, now, call, stream);
         self.stats.count(&call.policy_name, Count::Refusal(class));
         let maps = call.policy().is_some_and(|p| p.classify().map_200());

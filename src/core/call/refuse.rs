@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use super::Worker;
 use super::state::{Call, Stage};
+use super::turn_away::reason;
 use crate::core::answer::{Refusal, Refused, Reply};
+use crate::core::classify::Class;
 use crate::core::gate::estimate::expected_wait;
-use crate::core::gate::{Refuse, Why};
+use crate::core::gate::{Keeps, Pause, Refuse, Why};
 use crate::core::report::stats::Count;
 use crate::core::time::Time;
 use crate::port::Host;
@@ -20,7 +22,8 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// What a refused call is told.
 struct Told {
     reason: Refused,
-    limit: &'static str,
+    limit: Option<&'static str>,
+    class: Option<Class>,
     position: Option<u64>,
     expected: Option<Duration>,
     come_back: Option<Duration>,
@@ -49,11 +52,26 @@ impl Worker {
         // Its client had the whole budget before, and more of it does not come by waiting.
         let is_final = call.deadline <= now && call.budget_since < call.arrived;
         let (reason, limit, come_back) = match why {
-            Why::NoWait { for_slot: true } => (Refused::NoWait, "max_concurrent_calls", expected),
-            Why::NoWait { for_slot: false } => (Refused::NoWait, pace, expected),
+            Why::Shut(pause) => {
+                return self.refuse_for_pause(host, now, call, pause, Some(position));
+            }
+            Why::NoWait { keeps } => {
+                let limit = match keeps {
+                    Keeps::Slot => Some("max_concurrent_calls"),
+                    Keeps::Pace => Some(pace),
+                    Keeps::Pause => None,
+                };
+                (Refused::NoWait, limit, expected)
+            }
             // By then a quarter of those who wait have started.
-            Why::QueueFull => (Refused::QueueFull, "max_waiting", expected.map(|e| e / 4)),
-            Why::TooLate { .. } if is_final => (Refused::Deadline, call.deadline_field, expected),
+            Why::QueueFull => (
+                Refused::QueueFull,
+                Some("max_waiting"),
+                expected.map(|e| e / 4),
+            ),
+            Why::TooLate { .. } if is_final => {
+                (Refused::Deadline, Some(call.deadline_field), expected)
+            }
             // By then a wait that is allowed would do.
             Why::TooLate { start } => (
                 if by_stay {
@@ -61,11 +79,11 @@ impl Worker {
                 } else {
                     Refused::Deadline
                 },
-                if by_stay {
+                Some(if by_stay {
                     "max_wait_ms"
                 } else {
                     call.deadline_field
-                },
+                }),
                 Some(start.since(until).max(Duration::from_millis(1))),
             ),
         };
@@ -77,6 +95,7 @@ impl Worker {
         let told = Told {
             reason,
             limit,
+            class: None,
             position,
             expected,
             come_back,
@@ -101,15 +120,38 @@ impl Worker {
             } else {
                 Refused::Deadline
             },
-            limit: if by_stay {
+            limit: Some(if by_stay {
                 "max_wait_ms"
             } else {
                 call.deadline_field
-            },
+            }),
+            class: None,
             position: None,
             expected,
             come_back: expected,
             is_final: false,
+        };
+        self.refuse(host, call, told)
+    }
+
+    /// The gate is shut for longer than the call can wait. It is told when that ends.
+    pub(super) fn refuse_for_pause(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        call: &mut Call,
+        pause: Pause,
+        position: Option<u64>,
+    ) -> Reply {
+        let left = Some(pause.until.since(now));
+        let told = Told {
+            reason: reason(&pause),
+            limit: None,
+            class: Some(pause.class),
+            position,
+            expected: left,
+            come_back: left,
+            is_final: pause.is_quota(),
         };
         self.refuse(host, call, told)
     }
@@ -121,7 +163,8 @@ impl Worker {
         let refusal = Refusal {
             reason: told.reason,
             policy: &call.policy_name,
-            limit: Some(told.limit),
+            limit: told.limit,
+            class: told.class,
             position: told.position,
             expected_wait: told.expected.map(rounded),
             retry_after: told.come_back.unwrap_or(COME_BACK).min(LONGEST),

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use super::arrive::{Arrived, Marked};
 use super::state::Call;
-use super::{Action, Worker};
+use super::{Action, Worker, turn_away};
 use crate::core::answer::Refused;
 use crate::core::gate::Why;
 use crate::core::report::stats::{Count, Measure, measure};
 use crate::core::time::Time;
-use crate::core::wait::{CallId, Settled};
+use crate::core::wait::{CallId, GateId, Settled};
 use crate::port::Host;
 
 /// Ghosts of one worker; beyond it a phantom ends with its call.
@@ -54,6 +54,7 @@ impl Worker {
             Settled::Refused(refuse) => {
                 let (_, by_stay) = call.wait_ends();
                 let reason = match refuse.why {
+                    Why::Shut(pause) => turn_away::reason(&pause),
                     Why::NoWait { .. } => Refused::NoWait,
                     Why::QueueFull => Refused::QueueFull,
                     Why::TooLate { .. } if by_stay => Refused::WaitTooLong,
@@ -75,7 +76,17 @@ impl Worker {
     }
 
     /// The phantom of a call gets its slot.
-    pub(super) fn phantom_starts(&mut self, host: &impl Host, now: Time, call: &mut Call) {
+    pub(super) fn phantom_starts(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        call: &mut Call,
+        place: GateId,
+    ) {
+        // Nothing is sent, so nothing can tell: it is taken to be accepted.
+        if self.accept(place, call.epoch) {
+            self.gates.report(host, now, place);
+        }
         self.stats.count(&call.policy_name, Count::Admitted);
         let waited = now.since(call.arrived);
         measure(host, &call.policy_name, Measure::Wait, waited);
@@ -117,23 +128,38 @@ impl Worker {
         id: CallId,
         mut call: Box<Call>,
     ) -> Option<Action> {
-        let is_ghost = match call.phantom {
-            Some(Phantom::Waits | Phantom::GhostWaits { .. }) => {
-                let reason = match call.wait_ends().1 {
-                    true => Refused::WaitTooLong,
-                    false => Refused::Deadline,
-                };
-                self.stats.count(&call.policy_name, Count::Refused(reason));
-                call.phantom != Some(Phantom::Waits)
-            }
-            _ => true,
-        };
+        if matches!(
+            call.phantom,
+            Some(Phantom::Waits | Phantom::GhostWaits { .. })
+        ) {
+            let reason = match call.wait_ends().1 {
+                true => Refused::WaitTooLong,
+                false => Refused::Deadline,
+            };
+            self.phantom_leaves(host, now, id, call, reason);
+        } else {
+            self.end_phantom(host, now, &mut call);
+            self.drop_call(id, &mut call);
+        }
+        None
+    }
+
+    /// A phantom that waits would be refused.
+    pub(super) fn phantom_leaves(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        id: CallId,
+        mut call: Box<Call>,
+        reason: Refused,
+    ) {
+        self.stats.count(&call.policy_name, Count::Refused(reason));
+        let is_ghost = call.phantom != Some(Phantom::Waits);
         self.end_phantom(host, now, &mut call);
         match is_ghost {
             true => self.drop_call(id, &mut call),
             false => self.keep(id, call),
         }
-        None
     }
 
     /// Gives back what a phantom has in its gate.

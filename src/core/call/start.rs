@@ -20,6 +20,7 @@ impl Worker {
         let places = self.gates.take_wakes(host);
         let mut actions = Vec::new();
         self.collect(host, now, &places, Count::GrantByWake, &mut actions);
+        self.turn_away(host, now, &places, &mut actions);
         actions
     }
 
@@ -54,15 +55,19 @@ impl Worker {
         place: GateId,
         by: Count,
     ) -> Option<Action> {
+        let epoch = self.gates.sight(place).epoch;
         let Some(mut call) = self.lift(id) else {
             // Nobody waits under this number: the slot goes back.
-            self.gates.line_mut(place).return_grant();
+            let line = self.gates.line_mut(place);
+            line.return_grant();
+            line.decide(epoch);
             self.gates.report(host, now, place);
             return None;
         };
         self.stats.count(&call.policy_name, by);
+        call.epoch = epoch;
         if call.is_shadow() {
-            self.phantom_starts(host, now, &mut call);
+            self.phantom_starts(host, now, &mut call, place);
             self.keep(id, call);
             return None;
         }

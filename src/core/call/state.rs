@@ -42,6 +42,10 @@ pub(super) struct Call {
     pub(super) started: Option<Time>,
     /// It has a slot that no attempt has taken up yet.
     pub(super) has_grant: bool,
+    /// The gate's epoch in which it was granted that slot.
+    pub(super) epoch: u32,
+    /// It was answered without an attempt half, with that slot.
+    pub(super) is_answered: bool,
     /// Under a policy that only watches: what the call would be doing.
     pub(super) phantom: Option<Phantom>,
     /// Attempts that are not over.
@@ -50,6 +54,8 @@ pub(super) struct Call {
     pub(super) attempts_made: u32,
     /// When the route's timeout ends, by what the first attempt said of it.
     pub(super) route_ends: Option<Time>,
+    /// Weir, and not the client, has asked the provider to let it wait.
+    pub(super) asks_server_to_queue: bool,
     pub(super) backoff: Backoff,
     /// The refusal that is on its way to the client.
     pub(super) passed: Option<Passed>,
@@ -136,6 +142,14 @@ pub(super) struct Attempt {
     pub(super) began: Time,
     /// It has a slot that it has not given back.
     pub(super) has_slot: bool,
+    /// The gate's epoch in which it started.
+    pub(super) epoch: u32,
+    /// What the gate had counted of starts by then, if calls were running out.
+    pub(super) counted: u32,
+    /// The gate does not know yet whether it is accepted.
+    pub(super) is_undecided: bool,
+    /// What the gate was told of its refusal.
+    pub(super) told: Option<Told>,
     /// The request went out to its end.
     pub(super) request_complete: bool,
     /// The last moment to start another attempt under the route's timeout.
@@ -144,6 +158,15 @@ pub(super) struct Attempt {
     pub(super) reading: Option<Reading>,
     /// When an answer went on of whose body nothing had been seen.
     pub(super) unseen: Option<Time>,
+}
+
+/// What a gate was told of a refusal by its headers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) class: Class,
+    /// The wait that the server asks for, as far as it is heeded.
+    pub(super) least: Option<Duration>,
+    pub(super) at: Time,
 }
 
 /// A possible refusal whose body is not complete.
@@ -213,10 +236,15 @@ impl Call {
         match hold.ready_since {
             None => hold.not_before,
             // Later than `since` in any case: a slot that is free reaches it as a wake-up.
-            Some(since) => (since + self.max_wait())
-                .min(hold.deadline)
-                .max(since + Duration::from_nanos(1)),
+            Some(since) => self.last_start(since, hold.deadline),
         }
+    }
+
+    /// The last moment to start for a held call that waits for its turn from `ready` on.
+    pub(super) fn last_start(&self, ready: Time, deadline: Time) -> Time {
+        (ready + self.max_wait())
+            .min(deadline)
+            .max(ready + Duration::from_nanos(1))
     }
 
     fn max_wait(&self) -> Duration {

@@ -12,6 +12,7 @@ use super::grant::{distribute, grant, next_at, ungrant};
 use super::order::{Key, Order, Turns};
 use super::owner::Owner;
 use super::record::{Entry, Record, Setting, Standing, Statement, Tally};
+use super::recovery::{Pause, Sight};
 use crate::core::time::Time;
 
 /// What a worker tells a gate.
@@ -109,9 +110,11 @@ pub struct Refuse {
 pub enum Why {
     /// It would rather be refused than wait, and this is what it would wait for.
     NoWait {
-        /// It is a slot; if not, the pace.
-        for_slot: bool,
+        /// What it would wait for.
+        keeps: Keeps,
     },
+    /// The gate is shut for longer than the call can wait (law L10).
+    Shut(Pause),
     /// The queue is full.
     QueueFull,
     /// It cannot start in time (law L10).
@@ -121,6 +124,17 @@ pub enum Why {
     },
 }
 
+/// What keeps a call from starting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Keeps {
+    /// All slots are taken.
+    Slot,
+    /// The rate, or its ramp.
+    Pace,
+    /// The provider has refused calls, and none has been accepted since; or it says that few are left.
+    Pause,
+}
+
 /// The effects of an event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Change {
@@ -128,8 +142,10 @@ pub struct Change {
     pub outcome: Outcome,
     /// Worker slots that were granted something and must be told.
     pub wake: Vec<u16>,
-    /// When the next waiter may start, if only the pace keeps it until then.
+    /// When the next waiter may start, if only pace and pause keep it until then.
     pub next_at: Option<Time>,
+    /// How the gate's recovery stands.
+    pub sight: Sight,
     /// Starts that this event granted, the arriving call's included, less those it gave back.
     pub granted: i64,
     /// The limits in force changed.
@@ -157,7 +173,10 @@ pub fn apply(
     event: Event,
     now: Time,
 ) -> Result<Change, Fenced> {
-    let Statement { standing, tally } = mine.into();
+    let said = mine.into();
+    let Statement {
+        standing, tally, ..
+    } = said;
     let was_used = !record.entries.is_empty();
     let mut entry = own_entry(record, owner)?;
     entry.standing = standing;
@@ -170,9 +189,16 @@ pub fn apply(
         entry.granted_at = now;
     }
     record.put_entry(entry);
+    record.hear_headroom(tally.told, now);
+    let mut wake = Vec::new();
+    if record.hear(owner, &said, now) {
+        // Each of them has calls that may not be able to wait for so long.
+        let stays = |standing: &Standing| standing.fresh > 0 || standing.held > 0;
+        let stay = record.entries.iter().filter(|e| stays(&e.standing));
+        wake.extend(stay.map(|entry| entry.owner.slot));
+    }
 
     let before = record.setting;
-    let mut wake = Vec::new();
     let outcome = match event {
         Event::Report => Outcome::Noted,
         Event::Configure { setting, seen } => {
@@ -186,7 +212,7 @@ pub fn apply(
             follow(record, arrival.setting, arrival.connection, now);
             record.used_at = now;
             // Those who wait come first: only what they leave is free for a new call.
-            wake = distribute(record, now);
+            wake.extend(distribute(record, now));
             let outcome = arrive(record, owner, &arrival, now);
             if !matches!(outcome, Outcome::Refuse(_)) {
                 record.recent.add_calls(1, now);
@@ -205,6 +231,7 @@ pub fn apply(
         outcome,
         wake,
         next_at: next_at(record, now),
+        sight: record.sight(),
         granted: granted_of(record) + started - had,
         setting_changed: record.setting != before,
     })
@@ -244,14 +271,11 @@ fn take_excess(entry: &mut Entry) -> u32 {
 
 /// Starts that did not happen are not owed (law L8), starts that nobody granted are.
 pub(super) fn settle(record: &mut Record, excess: u32, tally: Tally, now: Time) {
-    let pace = record.setting.pace;
-    if !pace.is_unbound() {
-        for _ in 0..excess.saturating_add(tally.unstarted) {
-            record.bucket.give_back(&pace, now);
-        }
-        for _ in 0..tally.unplanned {
-            record.bucket.take_unasked(&pace, now);
-        }
+    for _ in 0..excess.saturating_add(tally.unstarted) {
+        record.return_permit(now);
+    }
+    for _ in 0..tally.unplanned {
+        record.take_unasked(now);
     }
     record.recent.add_calls(tally.unannounced, now);
     if let Some(span) = tally.held_for {
@@ -289,8 +313,8 @@ fn arrive(record: &mut Record, owner: Owner, arrival: &Arrival, now: Time) -> Ou
     };
     record.put_entry(entry);
     if is_free {
-        record.bucket.take(&record.setting.pace, now);
-        starts(record, key);
+        record.take_permit(now);
+        starts(record, owner, key, now);
     }
     outcome
 }
@@ -302,10 +326,18 @@ fn may_not_wait(record: &Record, arrival: &Arrival, now: Time) -> Option<Refuse>
         Order::Class { .. } | Order::Fair { .. } => 0,
     };
     let start = certain_start(record, now, ahead);
-    let why = if arrival.no_wait {
+    let misfit = record
+        .sight()
+        .lasting(now)
+        .filter(|pause| pause.no_start_before() > arrival.until);
+    let why = if let Some(pause) = misfit.filter(Pause::is_quota) {
+        Why::Shut(pause)
+    } else if arrival.no_wait {
         Why::NoWait {
-            for_slot: record.in_flight() >= record.setting.limit(),
+            keeps: keeps(record, now),
         }
+    } else if let Some(pause) = misfit {
+        Why::Shut(pause)
     } else if record.fresh() >= u64::from(record.setting.max_waiting) {
         Why::QueueFull
     } else if start > arrival.until {
@@ -320,6 +352,16 @@ fn may_not_wait(record: &Record, arrival: &Arrival, now: Time) -> Option<Refuse>
     })
 }
 
+fn keeps(record: &Record, now: Time) -> Keeps {
+    if record.opens_at() > now {
+        Keeps::Pause
+    } else if record.in_flight() >= record.limit() {
+        Keeps::Slot
+    } else {
+        Keeps::Pace
+    }
+}
+
 /// Ranks a call that arrives, and notes its turn.
 fn rank(record: &mut Record, arrived: u64, order: Order, now: Time) -> u64 {
     match order {
@@ -332,7 +374,8 @@ fn rank(record: &mut Record, arrived: u64, order: Order, now: Time) -> u64 {
     }
 }
 
-fn starts(record: &mut Record, key: Key) {
+fn starts(record: &mut Record, owner: Owner, key: Key, now: Time) {
+    record.note_start(owner, now);
     if let Some(turns) = &mut record.turns {
         turns.start(key);
     }
@@ -370,7 +413,7 @@ fn claim(
     } else {
         ungrant(&mut entry);
         entry.standing = then;
-        starts(record, mine.0);
+        starts(record, owner, mine.0, now);
         Outcome::Claimed
     };
     record.put_entry(entry);
@@ -753,11 +796,11 @@ mod tests {
     fn calls_that_came_past_no_gate_half_count_too() {
         let mut record = gate(0);
         let mine = Statement {
-            standing: Standing::NONE,
             tally: Tally {
                 unannounced: 2,
                 ..Tally::default()
             },
+            ..Statement::from(Standing::NONE)
         };
         let half = Hold {
             allowance: Allowance {
@@ -792,6 +835,7 @@ mod tests {
             rate: per_second * SECOND,
             burst,
             ramp: None,
+            learns: false,
         };
         let setting = Setting {
             pace,
@@ -835,11 +879,11 @@ mod tests {
         let event = arrival(&record, 0);
         send(&mut record, A, Standing::NONE, event);
         let said = Statement {
-            standing: Standing::NONE,
             tally: Tally {
                 unstarted: 1,
                 ..Tally::default()
             },
+            ..Statement::from(Standing::NONE)
         };
         apply(&mut record, A, said, Event::Report, Time(0)).expect("not fenced");
         let event = arrival(&record, 1);

@@ -34,7 +34,7 @@ enum Errand {
         owner: Owner,
         /// The name under which the owner last spoke to this gate, if it was another.
         formerly: Option<Owner>,
-        mine: Statement,
+        mine: Box<Statement>,
         event: Event,
     },
     Reap(Rc<Fences>),
@@ -108,7 +108,7 @@ impl Exchange {
         Exchange::begin(Errand::Tell {
             owner,
             formerly: None,
-            mine: mine.into(),
+            mine: Box::new(mine.into()),
             event,
         })
     }
@@ -221,7 +221,7 @@ impl Exchange {
                 if let Some(formerly) = formerly {
                     move_entry(&mut record, *formerly, *owner, now);
                 }
-                apply(&mut record, *owner, *mine, *event, now)?
+                apply(&mut record, *owner, **mine, *event, now)?
             }
             Errand::Reap(fences) => reap(&mut record, fences, now),
         };

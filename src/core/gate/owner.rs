@@ -14,7 +14,7 @@
 pub const SLOTS: u16 = 128;
 
 /// A worker slot and its generation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Owner {
     /// Number of the worker slot, below [`SLOTS`].
     pub slot: u16,

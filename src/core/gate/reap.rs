@@ -50,6 +50,7 @@ pub fn reap(record: &mut Record, fences: &Fences, now: Time) -> Change {
     if before > 0 && record.entries.is_empty() {
         record.used_at = now;
     }
+    record.forget_gone();
     let kept = granted_of(record);
     let dropped = u32::try_from(had - kept).unwrap_or(0);
     settle(record, dropped, Tally::default(), now);
@@ -61,6 +62,7 @@ pub fn reap(record: &mut Record, fences: &Fences, now: Time) -> Change {
         outcome: Outcome::Noted,
         wake,
         next_at: next_at(record, now),
+        sight: record.sight(),
         granted: granted_of(record) - had,
         setting_changed: false,
     }
@@ -82,6 +84,7 @@ pub fn move_entry(record: &mut Record, from: Owner, to: Owner, now: Time) {
         settle(record, granted, Tally::default(), now);
         entry.owner = to;
         record.put_entry(entry);
+        record.rename(from, to);
     }
 }
 

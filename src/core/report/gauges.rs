@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::stats::{plugin_stat, policy_stat};
 use crate::core::gate::owner::{SLOTS, WorkerSlot};
-use crate::core::time::Time;
+use crate::core::time::{Time, millis_up};
 use crate::core::wait::registry::{directory, read};
 use crate::core::wait::turn::take_turn;
 use crate::port::{Host, MetricKind, Stored};
@@ -31,6 +31,7 @@ struct Sums {
     held: u64,
     limit: u64,
     rate_milli_per_s: u64,
+    pause_left_ms: u64,
 }
 
 /// Sets all gauges, unless another VM did so just now. `policies` names the policies by the hash
@@ -49,6 +50,10 @@ pub fn refresh(host: &impl Host, now: Time, policies: &LiteMap<u64, Rc<str>>) {
         sum.waiting += record.waiting();
         sum.held += record.held();
         sum.limit = u64::from(record.setting.cap);
+        if let Some(pause) = record.sight().lasting(now) {
+            let left = millis_up(pause.until.since(now));
+            sum.pause_left_ms = sum.pause_left_ms.max(left);
+        }
         let pace = &record.setting.pace;
         if !pace.is_unbound() {
             sum.rate_milli_per_s += record.bucket.rate(pace, now) / 1_000_000;
@@ -64,6 +69,7 @@ pub fn refresh(host: &impl Host, now: Time, policies: &LiteMap<u64, Rc<str>>) {
             ("held", sum.held),
             ("limit", sum.limit),
             ("rate_milli_per_s", sum.rate_milli_per_s),
+            ("pause_left_ms", sum.pause_left_ms),
         ] {
             host.metric(MetricKind::Gauge, &policy_stat(policy, name), value);
         }

@@ -41,6 +41,8 @@ pub struct Situation {
     pub now: Time,
     /// The earliest of the call's deadlines for the start of its last attempt.
     pub deadline: Option<Time>,
+    /// The gate is shut for longer than the call can wait.
+    pub is_shut_out: bool,
     /// The longest minimum of a provider that is waited for.
     pub retry_after_cap: Duration,
     /// The wait drawn for this refusal.
@@ -109,7 +111,7 @@ fn forbidden(call: &Situation, not_before: Time) -> Option<GiveUp> {
         ),
         (server_min > call.retry_after_cap, GiveUp::ServerWaitTooLong),
         (
-            call.deadline.is_some_and(|at| not_before > at),
+            call.is_shut_out || call.deadline.is_some_and(|at| not_before > at),
             GiveUp::Deadline,
         ),
         (!call.request_complete, GiveUp::RequestIncomplete),
@@ -142,6 +144,7 @@ mod tests {
             can_be_held: true,
             now: Time(1_000_000_000),
             deadline: None,
+            is_shut_out: false,
             retry_after_cap: 600 * SECOND,
             delay: 4 * SECOND,
         }

@@ -4,7 +4,7 @@ use litemap::LiteMap;
 use std::time::Duration;
 
 use super::find::{find, make_at};
-use super::line::{CallId, Kind, Line};
+use super::line::{CallId, Kind, Line, Waiter};
 use super::member::{Member, Settled};
 use super::post::Post;
 use super::registry::read;
@@ -15,7 +15,9 @@ use super::watch::Watch;
 use crate::core::gate::exchange::{Exchange, ExchangeError, Want};
 use crate::core::gate::grant::STALE;
 use crate::core::gate::table::Place;
-use crate::core::gate::{Arrival, Entry, Hold, Key, Owner, Record, Refuse, Setting, Why};
+use crate::core::gate::{
+    Arrival, Entry, Hold, Keeps, Key, Owner, Record, Refuse, Setting, Sight, Why,
+};
 use crate::core::time::Time;
 use crate::port::{Expect, Host, HostError, Level, Stored};
 
@@ -131,16 +133,22 @@ impl Gates {
         arrival: Arrival,
     ) -> (GateId, Settled) {
         let ask = |member: &Member, owner| Some(member.arrive(owner, arrival));
-        let settled = self.exchange(host, now, gate, Some(call), ask);
+        let waiter = Waiter {
+            call,
+            kind: Kind::Fresh,
+            until: arrival.until,
+        };
+        let about = Some((Key::at(arrival.arrived), waiter));
+        let settled = self.exchange(host, now, gate, about, ask);
         if settled == Settled::Failed(ExchangeError::Moved)
             && let Some(shared) = self.leave_for_overflow(host, now, gate)
         {
-            return (shared, self.exchange(host, now, shared, Some(call), ask));
+            return (shared, self.exchange(host, now, shared, about, ask));
         }
         if settled == Settled::Failed(ExchangeError::Conflicts) {
             if arrival.no_wait {
                 let refuse = Refuse {
-                    why: Why::NoWait { for_slot: true },
+                    why: Why::NoWait { keeps: Keeps::Slot },
                     position: 1,
                     expected: None,
                 };
@@ -152,7 +160,7 @@ impl Gates {
             let line = self.line_mut(gate);
             let rank = line.last().map_or(arrived, |last| last.rank);
             let key = Key { rank, arrived };
-            line.wait(key, call, Kind::Fresh);
+            line.wait(key, waiter);
             return (gate, Settled::Waits(key));
         }
         (gate, settled)
@@ -173,8 +181,17 @@ impl Gates {
     }
 
     /// Asks whether one more call may be held.
-    pub fn hold(&mut self, host: &impl Host, now: Time, gate: GateId, ask: Hold) -> Settled {
-        self.exchange(host, now, gate, None, |member, owner| {
+    pub fn hold(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        gate: GateId,
+        key: Key,
+        waiter: Waiter,
+        ask: Hold,
+    ) -> Settled {
+        let about = Some((key, waiter));
+        self.exchange(host, now, gate, about, |member, owner| {
             Some(member.hold(owner, ask))
         })
     }
@@ -215,6 +232,25 @@ impl Gates {
     /// This worker's calls in a gate, to be changed; follow it with [`Gates::report`].
     pub fn line_mut(&mut self, gate: GateId) -> &mut Line {
         self.roster.member_mut(gate).line_mut()
+    }
+
+    /// This worker's calls in a gate.
+    pub fn line(&self, gate: GateId) -> Option<&Line> {
+        self.roster.member(gate).map(Member::line)
+    }
+
+    /// A gate's recovery when this worker last spoke to it.
+    pub fn sight(&self, gate: GateId) -> Sight {
+        self.roster
+            .member(gate)
+            .map_or(Sight::default(), Member::sight)
+    }
+
+    /// An attempt that started in this epoch is answered, which is of no interest while all is well.
+    pub fn decide(&mut self, gate: GateId, epoch: u32) {
+        if self.roster.member(gate).is_some() {
+            self.roster.member_mut(gate).decide(epoch);
+        }
     }
 
     /// The record of a gate, as it is now.
@@ -355,7 +391,7 @@ impl Gates {
         host: &impl Host,
         now: Time,
         gate: GateId,
-        arriving: Option<CallId>,
+        about: Option<(Key, Waiter)>,
         start: impl Fn(&Member, Owner) -> Option<Exchange>,
     ) -> Settled {
         let mut settled = Settled::Failed(ExchangeError::Unusable);
@@ -375,12 +411,12 @@ impl Gates {
             };
             let exchange = exchange.within(gate.0);
             let finished = self.carry(host, now, Some(gate), home.place, exchange);
-            settled = self.roster.member_mut(gate).settle(&finished, arriving);
+            settled = self.roster.member_mut(gate).settle(&finished, about);
             match settled {
                 Settled::Failed(ExchangeError::Fenced) => self.renew(host, now),
                 Settled::Failed(ExchangeError::Moved) => {
                     let is_empty = self.roster.member_mut(gate).line().is_empty();
-                    if is_empty && arriving.is_none() {
+                    if is_empty && about.is_none() {
                         self.forget(gate);
                         return Settled::Reported;
                     }

@@ -4,9 +4,9 @@
 //! *unreported* and says it again with the next event, or on the next tick: nothing that gives
 //! something back is ever dropped.
 
-use super::line::{CallId, Kind, Line};
+use super::line::{CallId, Kind, Line, Waiter};
 use crate::core::gate::exchange::{Exchange, ExchangeError, Want};
-use crate::core::gate::{Arrival, Event, Hold, Key, Outcome, Owner, Refuse, Setting};
+use crate::core::gate::{Arrival, Event, Hold, Key, Outcome, Owner, Refuse, Setting, Sight};
 
 /// A worker's side of one gate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -15,6 +15,8 @@ pub struct Member {
     is_unreported: bool,
     /// Under which name the record knows the line, if it does.
     known_as: Option<Owner>,
+    /// The gate's recovery when it was last spoken to.
+    sight: Sight,
 }
 
 /// What a finished exchange means for this worker.
@@ -63,6 +65,17 @@ impl Member {
         self.is_unreported
     }
 
+    /// The gate's recovery when it was last spoken to.
+    pub fn sight(&self) -> Sight {
+        self.sight
+    }
+
+    /// An attempt that started in this epoch is answered. The gate hears of it with the next event:
+    /// while all is well it is of no interest.
+    pub fn decide(&mut self, epoch: u32) {
+        self.line.decide(epoch);
+    }
+
     /// The record must be told again: the worker has a new slot.
     pub fn forget_reports(&mut self) {
         self.is_unreported = true;
@@ -96,9 +109,9 @@ impl Member {
         self.send(owner, Event::Configure { setting, seen })
     }
 
-    /// Takes in the result of an exchange. `arriving` is the call it was about, if it was an
-    /// arrival.
-    pub fn settle(&mut self, exchange: &Exchange, arriving: Option<CallId>) -> Settled {
+    /// Takes in the result of an exchange. `about` is the call it was about, if it arrives or is to
+    /// be held; its place in the line if it gets one.
+    pub fn settle(&mut self, exchange: &Exchange, about: Option<(Key, Waiter)>) -> Settled {
         let change = match exchange.want() {
             Want::Done(Ok(change)) => change,
             Want::Done(Err(error)) => {
@@ -112,27 +125,31 @@ impl Member {
         self.is_unreported = false;
         self.known_as = exchange.owner();
         self.line.clear_tally();
+        self.sight = change.sight;
+        let epoch = self.sight.epoch;
         match change.outcome {
             Outcome::Noted => Settled::Reported,
             Outcome::Start => {
-                self.line.run();
+                self.line.run(epoch);
                 Settled::Started
             }
             Outcome::Wait { key } => {
-                if let Some(call) = arriving {
-                    self.line.wait(key, call, Kind::Fresh);
+                if let Some((_, waiter)) = about {
+                    self.line.wait(key, waiter);
                 }
                 Settled::Waits(key)
             }
             Outcome::Refuse(refuse) => Settled::Refused(refuse),
-            Outcome::Claimed => match self.line.start_first() {
+            Outcome::Claimed => match self.line.start_first(epoch) {
                 Some((call, kind)) => Settled::Granted(call, kind),
                 None => Settled::NoGrant,
             },
             Outcome::Handed => Settled::Handed,
             Outcome::NoGrant => Settled::NoGrant,
             Outcome::Held => {
-                self.line.hold();
+                if let Some((key, waiter)) = about {
+                    self.line.hold(key, waiter);
+                }
                 Settled::Held
             }
             Outcome::HoldsFull => Settled::HoldsFull,

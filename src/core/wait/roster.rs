@@ -198,7 +198,7 @@ mod tests {
     fn l15_gates_that_are_long_unused_are_forgotten_and_those_with_calls_are_not() {
         let mut roster = Roster::default();
         let busy = roster.enter(Time(0), &fresh(0), place(0), 9);
-        roster.member_mut(busy).line_mut().run();
+        roster.member_mut(busy).line_mut().run(0);
         // As many in a minute as there are places.
         let step = IDLE / u32::from(PLACES);
         let mut now = Time(0);

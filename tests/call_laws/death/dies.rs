@@ -59,29 +59,30 @@ fn l4_nothing_is_left_when_the_only_worker_dies() {
 #[test]
 fn l4_waiting_held_and_ready_calls_of_a_dead_worker_leave_the_queue() {
     let mut sim = sim(QUICK);
-    let [held, ready, first, second] = [0, 0, 1, 0].map(|w| sim.arrive(Ask::on(w)));
-    sim.answer(ready, Reply::rate());
-    assert_eq!(sim.state(first), State::Running(1), "the oldest waiter");
-    sim.run(ms(10));
-    let third = sim.arrive(Ask::on(0));
-    sim.answer(held, Reply::rate().header("retry-after", "60"));
-    assert_eq!(sim.state(ready), State::Running(2));
+    let [held, runs, first, second] = [0, 0, 1, 0].map(|w| sim.arrive(Ask::on(w)));
+    sim.answer(held, Reply::burst());
+    sim.run(ms(300));
     sim.answer(first, Reply::ok());
-    sim.answer(ready, Reply::rate());
-    assert_eq!(sim.state(third), State::Running(1));
-    // Both run; now one is held until 60 s, one is about to be ready, and one waits.
-    sim.run(ms(10));
+    assert_eq!(
+        sim.state(second),
+        State::Running(1),
+        "the probe was accepted"
+    );
+    sim.answer(second, Reply::rate());
+    // One runs, one is held until 5 s, one is about to be ready, and one waits.
     let [waits, behind] = [0, 1].map(|w| sim.arrive(Ask::on(w)));
+    sim.run(ms(10));
     assert_eq!(
         [waits, behind].map(|id| sim.state(id)),
         [State::Waiting, State::Waiting]
     );
     assert_eq!(
-        sim.state(ready),
-        State::Held(2),
-        "ready and waiting for a slot"
+        sim.state(second),
+        State::Held(1),
+        "ready, and the gate is shut"
     );
-    assert_eq!(sim.state(second), State::Running(1));
+    assert_eq!(sim.state(runs), State::Running(1));
+    assert_eq!(sim.sums().held, 2);
     sim.check();
     sim.kill(0);
     check_soon(&mut sim);
