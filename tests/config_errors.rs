@@ -333,6 +333,22 @@ const IN_POLICY: &[(&str, &str)] = &[
         r#""retry": {"budget_ms": -5}"#,
         "retry.budget_ms: must be a whole number from 0 to 3600000, not -5",
     ),
+    (
+        r#""retry": {"retry_ratio_percent": 101}"#,
+        "retry.retry_ratio_percent: must be a whole number from 0 to 100, not 101",
+    ),
+    (
+        r#""retry": {"retry_ratio_min_per_second": 1001}"#,
+        "retry.retry_ratio_min_per_second: must be a whole number from 0 to 1000, not 1001",
+    ),
+    (
+        r#""retry": {"retry_ratio_min_per_second": 0.5}"#,
+        "retry.retry_ratio_min_per_second: must be a whole number from 0 to 1000, not 0.5",
+    ),
+    (
+        r#""retry": {"retry_ratio": 20}"#,
+        r#"retry.retry_ratio: unknown field, given as 20; did you mean "retry_ratio_percent"?"#,
+    ),
     // patience_header
     (
         r#""patience_header": ":path""#,
@@ -618,6 +634,8 @@ fn bounds_are_inside() {
         r#""name": "a", "retry": {"retry_base_delay_ms": 1, "retry_cap_delay_ms": 2}"#,
         r#""name": "a", "retry": {"retry_base_delay_ms": 3e6, "retry_cap_delay_ms": 3600000.0}"#,
         r#""name": "a", "retry": {"retry_after_cap_ms": 0, "budget_ms": 3600000}"#,
+        r#""name": "a", "retry": {"retry_ratio_percent": 0, "retry_ratio_min_per_second": 0}"#,
+        r#""name": "a", "retry": {"retry_ratio_percent": 100, "retry_ratio_min_per_second": 1000}"#,
         r#""name": "a", "mode": "enforce", "ramp": {"mode": "off"}, "match": {}"#,
         r#""name": "a", "key": ["path_prefix", "host", "cluster"]"#,
         r#""name": "a", "key": ["credential", {"credential": "x"}, {"header": "x"}, {"header": "y"}]"#,
@@ -805,6 +823,10 @@ fn assert_defaults(policy: &Policy) {
     );
     assert_eq!(retry.retry_after_cap(), Duration::from_secs(600));
     assert_eq!(retry.budget(), Duration::from_secs(120));
+    assert_eq!(
+        (retry.ratio_percent(), retry.ratio_min_per_second()),
+        (20, 10)
+    );
 }
 
 fn policy(fields: &str) -> Policy {

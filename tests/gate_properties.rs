@@ -15,8 +15,8 @@ use weir::core::classify::Class;
 use weir::core::gate::owner::SLOTS;
 use weir::core::gate::recovery::Stage;
 use weir::core::gate::{
-    Arrival, Change, Entry, Event, Fenced, Key, Order, Outcome, Owner, Pace, Record, Refusal,
-    Setting, Standing, Statement, Tally, Undecided, apply,
+    Allowance, Arrival, Change, Entry, Event, Fenced, Hold, Key, Order, Outcome, Owner, Pace,
+    Record, Refusal, Setting, Standing, Statement, Tally, Undecided, apply,
 };
 use weir::core::time::Time;
 
@@ -149,7 +149,15 @@ impl Worker {
                     then: after.standing(),
                 };
             }
-            Act::Hold => return Event::Hold,
+            Act::Hold => {
+                return Event::Hold(Hold {
+                    until: Time::NEVER,
+                    allowance: Allowance {
+                        percent: 20,
+                        per_second: 1,
+                    },
+                });
+            }
             Act::Configure { cap } => {
                 return Event::Configure {
                     setting: Setting {

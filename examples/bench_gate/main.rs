@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
 
+use weir::core::call::answer::Origin;
 use weir::core::call::arrive::{Arrived, Request};
 use weir::core::call::attempt::{AnswerHead, Begin};
 use weir::core::call::{Action, Headers, StreamId, Worker};
@@ -151,7 +152,11 @@ impl Bench {
             is_whole: true,
         };
         let _ = self.worker.begin_answer(host, now, attempt, head);
-        let _ = self.worker.answer(host, now, gate, 200, &answer, true);
+        let origin = Origin {
+            details: b"via_upstream",
+            flags: || 0,
+        };
+        let _ = self.worker.answer(host, now, gate, 200, &answer, origin);
         self.worker.end_answer(host, now, gate);
         self.worker.end_attempt(host, now, attempt);
         self.worker.end(host, now, gate);

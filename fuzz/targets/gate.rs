@@ -11,8 +11,8 @@ use weir::core::gate::headroom::Told;
 use weir::core::gate::owner::SLOTS;
 use weir::core::gate::ramp::{Growth, Ramp};
 use weir::core::gate::{
-    Arrival, Event, Key, Order, Owner, Pace, Record, Refusal, Setting, Standing, Statement, Tally,
-    Undecided, apply,
+    Allowance, Arrival, Event, Hold, Key, Order, Owner, Pace, Record, Refusal, Setting, Standing,
+    Statement, Tally, Undecided, apply,
 };
 use weir::core::time::Time;
 
@@ -97,7 +97,13 @@ impl Script<'_> {
             2 => Event::Claim {
                 then: self.standing()?,
             },
-            3 => Event::Hold,
+            3 => Event::Hold(Hold {
+                until: Time(self.wide()?),
+                allowance: Allowance {
+                    percent: self.small()?,
+                    per_second: self.small()?,
+                },
+            }),
             _ => Event::Configure {
                 setting: self.setting()?,
                 seen: self.wide()?,
@@ -132,6 +138,7 @@ impl Script<'_> {
         Some(Tally {
             unstarted: self.waiters()?,
             unplanned: self.waiters()?,
+            unannounced: self.waiters()?,
             held_for: match self.byte()? {
                 0 => None,
                 _ => Some(Duration::from_nanos(self.wide()?)),

@@ -10,6 +10,7 @@ use proxy_wasm::types::Action;
 use super::host::Map;
 use super::vm::Vm;
 use crate::core::answer::Edit;
+use crate::core::call::answer::Origin;
 use crate::core::call::arrive::{Arrived, Marked, Request};
 use crate::core::call::attempt::{AnswerHead, Begin, Next};
 use crate::core::call::read::Part;
@@ -163,14 +164,15 @@ impl Stream {
 
     fn answer(&self, headers: &Headers) {
         let status = status_of(headers);
-        let via_upstream = self
+        let envoy = &self.vm.host;
+        let details = envoy.property(&["response", "code_details"]);
+        let origin = Origin {
+            details: &details.unwrap_or_default(),
+            flags: || envoy.number(&["response", "flags"]).unwrap_or_default(),
+        };
+        let edits = self
             .vm
-            .host
-            .property(&["response", "code_details"])
-            .is_some_and(|details| details == b"via_upstream");
-        let edits = self.vm.ask(|worker, host, now| {
-            worker.answer(host, now, self.id, status, headers, via_upstream)
-        });
+            .ask(|worker, host, now| worker.answer(host, now, self.id, status, headers, origin));
         self.edit_answer(&edits.unwrap_or_default());
     }
 

@@ -7,7 +7,9 @@
     reason = "a failed helper is a failed test"
 )]
 
+mod avoided;
 mod bounds;
+mod budget;
 mod cap;
 mod cost;
 mod death;
@@ -25,9 +27,11 @@ mod memhost;
 mod newer;
 mod order;
 mod pace;
+mod patience;
 mod recovery;
 mod refused;
 mod reload;
+mod repeats;
 mod server_queue;
 mod shadow;
 mod share;

@@ -61,6 +61,14 @@ const PLUGIN_COUNTERS: &[&str] = &[
     "avoided.hold_taken",
     "avoided.no_attempt_half",
     "avoided.no_gate_half",
+    "avoided.retry_budget",
+    "avoided.route_timeout",
+    "avoided.per_try_timeout",
+    "avoided.breaker_full",
+    "avoided.body_not_kept",
+    "avoided.retries_used",
+    "avoided.patience_unreadable",
+    "avoided.repeats_full",
 ];
 
 fn full(policy: &[&str], plugin: &[&str]) -> BTreeSet<String> {

@@ -10,7 +10,9 @@ use std::hash::Hash;
 use weir::core::gate::exchange::{Exchange, ExchangeError, Want};
 use weir::core::gate::grant::STALE;
 use weir::core::gate::recovery::Stage;
-use weir::core::gate::{Arrival, Change, Entry, Key, Order, Outcome, Pace, Record, Setting};
+use weir::core::gate::{
+    Allowance, Arrival, Change, Entry, Hold, Key, Order, Outcome, Pace, Record, Setting,
+};
 use weir::core::time::Time;
 use weir::core::wait::{CallId, Kind, Member, Settled};
 
@@ -19,6 +21,15 @@ use crate::laws::{self, Broken, Law};
 use crate::owners::{Seat, Sweep};
 use crate::scope::{Grain, Scope};
 use crate::worker::{Errand, Phase, Task, Worker, oldest, waiter};
+
+/// Held calls are in no hurry here, and may all try again.
+const HOLD: Hold = Hold {
+    until: Time::NEVER,
+    allowance: Allowance {
+        percent: 100,
+        per_second: 100,
+    },
+};
 
 /// One step of one worker, or of the world around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -308,7 +319,7 @@ impl World {
         Some(match errand {
             Errand::Report => member.report(owner),
             Errand::Claim => return member.claim(owner),
-            Errand::Hold(_) => member.hold(owner),
+            Errand::Hold(_) => member.hold(owner, HOLD),
             Errand::Configure => member.configure(owner, setting, 0),
             Errand::Arrive(call) => member.arrive(
                 owner,

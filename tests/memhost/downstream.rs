@@ -8,7 +8,7 @@ use weir::core::call::arrive::{Arrived, Request};
 
 use super::call::{Ask, Call, Received, edit};
 use super::sim::Sim;
-use super::vm::Vm;
+use super::vm::{Told, Vm};
 
 impl Sim {
     /// A call arrives.
@@ -93,7 +93,11 @@ impl Sim {
         for (name, value) in reply.headers {
             headers.push((name.as_bytes().to_vec(), value.into_bytes()));
         }
-        self.deliver_head(id, reply.status, headers, false);
+        let own = Told {
+            details: "",
+            flags: 0,
+        };
+        self.deliver_head(id, reply.status, headers, own);
         self.calls[id].received.as_mut().unwrap().body = reply.body;
         self.finish(id);
     }
@@ -104,16 +108,19 @@ impl Sim {
         id: usize,
         status: u16,
         mut headers: weir::core::call::Headers,
-        via_upstream: bool,
+        origin: Told,
     ) {
         let call = &mut self.calls[id];
         assert!(call.received.is_none(), "call {id} is answered twice");
         assert!(!call.is_over, "call {id} is answered after its end");
         if let Some(gate) = call.gate {
             let seat = &mut self.seats[call.worker];
-            let edits = seat.answer(self.now, gate, status, &headers, via_upstream);
+            let edits = seat.answer(self.now, gate, status, &headers, origin);
             edit(&mut headers, &edits);
-            if matches!(status, 429 | 503 | 529) || !call.attempts.is_empty() || !via_upstream {
+            if matches!(status, 429 | 503 | 529)
+                || !call.attempts.is_empty()
+                || origin.details != "via_upstream"
+            {
                 call.has_grant = false;
             }
         }

@@ -10,7 +10,7 @@ use weir::core::time::Time;
 
 use super::call::{Attempt, Reply, edit, header, status};
 use super::sim::Sim;
-use super::vm::Vm;
+use super::vm::{Told, Vm};
 
 /// What the route and its cluster allow.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +21,8 @@ pub(crate) struct Route {
     pub(crate) back_off: Duration,
     /// The cluster takes no more retries.
     pub(crate) is_broken: bool,
+    /// What Envoy says of answers that it passes on, bit by bit.
+    pub(crate) flags: u64,
     /// Retries of a route that has a policy of its own for the mark.
     pub(crate) own_retries: u32,
 }
@@ -91,13 +93,29 @@ impl Sim {
 
     /// Envoy answers in the provider's place: a timeout, a full breaker, no host.
     pub(crate) fn local_reply(&mut self, id: usize, code: u16) {
+        self.local_reply_with(id, code, "", &[]);
+    }
+
+    pub(crate) fn local_reply_with(
+        &mut self,
+        id: usize,
+        code: u16,
+        details: &'static str,
+        extra: &[&str],
+    ) {
         let streams: Vec<_> = self.calls[id].attempts.keys().copied().collect();
         for stream in streams {
             self.end_attempt(id, stream);
         }
         self.calls[id].is_paused = false;
-        let headers = vec![(b":status".to_vec(), code.to_string().into_bytes())];
-        self.deliver_head(id, code, headers, false);
+        let mut headers = vec![(b":status".to_vec(), code.to_string().into_bytes())];
+        headers.extend(
+            extra
+                .iter()
+                .map(|n| (n.as_bytes().to_vec(), b"true".to_vec())),
+        );
+        let told = Told { details, flags: 0 };
+        self.deliver_head(id, code, headers, told);
         self.finish(id);
         self.settle();
     }
@@ -257,7 +275,11 @@ impl Sim {
         for other in others.into_iter().filter(|other| *other != stream) {
             self.end_attempt(id, other);
         }
-        self.deliver_head(id, code, headers, true);
+        let told = Told {
+            details: "via_upstream",
+            flags: self.route.flags,
+        };
+        self.deliver_head(id, code, headers, told);
         let call = &mut self.calls[id];
         let attempt = call.attempts.get_mut(&stream).expect("the attempt");
         attempt.is_forwarded = true;

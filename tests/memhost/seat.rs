@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use weir::core::answer::Edit;
+use weir::core::call::answer::Origin;
 use weir::core::call::arrive::{Arrived, Request};
 use weir::core::call::attempt::{AnswerHead, Begin, Next};
 use weir::core::call::failover::Turn;
@@ -12,7 +13,7 @@ use weir::core::time::Time;
 
 use super::host::MemHost;
 use super::memory::Memory;
-use super::vm::{Plugin, Vm};
+use super::vm::{Plugin, Told, Vm};
 
 /// A worker thread.
 pub(crate) struct Seat {
@@ -114,10 +115,14 @@ impl Vm for Seat {
         gate: StreamId,
         status: u16,
         headers: &Headers,
-        via_upstream: bool,
+        told: Told,
     ) -> Vec<Edit> {
+        let origin = Origin {
+            details: told.details.as_bytes(),
+            flags: || told.flags,
+        };
         self.worker
-            .answer(&self.host, now, gate, status, headers, via_upstream)
+            .answer(&self.host, now, gate, status, headers, origin)
     }
 
     fn end_answer(&mut self, now: Time, gate: StreamId) {

@@ -26,6 +26,13 @@ impl Deref for Plugin {
     }
 }
 
+/// Where Envoy says an answer comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told {
+    pub(crate) details: &'static str,
+    pub(crate) flags: u64,
+}
+
 /// The callbacks of one VM, in the words of the core. Streams have their numbers from the caller.
 pub(crate) trait Vm {
     /// Whether it is told when shared data cannot be used. Where not, nothing seems to be there.
@@ -75,7 +82,7 @@ pub(crate) trait Vm {
         gate: StreamId,
         status: u16,
         headers: &Headers,
-        via_upstream: bool,
+        origin: Told,
     ) -> Vec<Edit>;
 
     /// The gate half sees the last byte of the client's answer.

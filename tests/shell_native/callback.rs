@@ -12,6 +12,7 @@ use super::host::{ATTEMPT, Root, Running, with};
 use super::stream::Stream;
 use super::vm::die;
 use crate::memhost::memory::Reader;
+use crate::memhost::vm::Told;
 
 /// Where the halves leave a call's reference for each other.
 pub(crate) const REFERENCE: &str = "weir.call";
@@ -267,14 +268,17 @@ pub(crate) fn read_answer(now: Time, id: u32, kept: Vec<u8>, is_end: bool) -> Ne
 }
 
 /// The gate half sees the head of an answer, of the provider's or of Envoy's own.
-pub(crate) fn answer(now: Time, id: u32, headers: Headers, details: &str) -> Vec<Edit> {
+pub(crate) fn answer(now: Time, id: u32, headers: Headers, told: Told) -> Vec<Edit> {
     let count = headers.len();
     with(|host| {
         let stream = host.stream(id);
-        let details = details.as_bytes().to_vec();
-        stream
-            .properties
-            .insert("response.code_details".to_owned(), details);
+        let said = [
+            ("response.code_details", told.details.as_bytes().to_vec()),
+            ("response.flags", told.flags.to_le_bytes().to_vec()),
+        ];
+        for (name, value) in said {
+            stream.properties.insert(name.to_owned(), value);
+        }
         // It is answered: nothing may resume it any more.
         stream.request.settle(false);
         stream.response.open(headers);

@@ -1,7 +1,11 @@
 //! The laws of a call's life at exact virtual times, as in `call_laws`.
 
+#[path = "../call_laws/avoided.rs"]
+mod avoided;
 #[path = "../call_laws/bounds.rs"]
 mod bounds;
+#[path = "../call_laws/budget.rs"]
+mod budget;
 #[path = "../call_laws/cap.rs"]
 mod cap;
 #[path = "../call_laws/death/mod.rs"]
@@ -24,12 +28,16 @@ mod leave;
 mod order;
 #[path = "../call_laws/pace.rs"]
 mod pace;
+#[path = "../call_laws/patience.rs"]
+mod patience;
 #[path = "../call_laws/recovery.rs"]
 mod recovery;
 #[path = "../call_laws/refused.rs"]
 mod refused;
 #[path = "../call_laws/reload.rs"]
 mod reload;
+#[path = "../call_laws/repeats.rs"]
+mod repeats;
 #[path = "../call_laws/server_queue.rs"]
 mod server_queue;
 #[path = "../call_laws/shadow.rs"]

@@ -8,6 +8,7 @@ use weir::core::time::Time;
 
 use super::seat::Seat;
 use crate::memhost::sim::{config, policy};
+use crate::memhost::vm::Told;
 use crate::memhost::{Memory, Sim, Vm};
 
 const ODD: [&[u8]; 6] = [
@@ -20,7 +21,7 @@ const ODD: [&[u8]; 6] = [
 ];
 
 /// Headers that Weir reads.
-const ASKED: [&str; 7] = [
+const ASKED: [&str; 11] = [
     ":authority",
     ":path",
     "x-weir-no-wait",
@@ -28,6 +29,10 @@ const ASKED: [&str; 7] = [
     "x-envoy-retry-on",
     "x-envoy-retriable-header-names",
     "x-envoy-expected-rq-timeout-ms",
+    "grpc-timeout",
+    "x-stainless-read-timeout",
+    "x-stainless-retry-count",
+    "idempotency-key",
 ];
 
 const ANSWERED: [&str; 9] = [
@@ -81,7 +86,11 @@ fn call(request: &Headers, answer: Headers) {
         next = seat.read_answer(NOW, ATTEMPT, b"{}", true);
     }
     if let Next::Pass(_) = next {
-        seat.answer(NOW, GATE, 0, &answer, true);
+        let told = Told {
+            details: "via_upstream",
+            flags: 0,
+        };
+        seat.answer(NOW, GATE, 0, &answer, told);
         seat.end_answer(NOW, GATE);
     }
     seat.end(NOW, GATE);

@@ -12,7 +12,7 @@ use weir::core::time::Time;
 use super::callback::{self, Begun};
 use super::vm::Thread;
 use crate::memhost::Memory;
-use crate::memhost::vm::{Plugin, Vm};
+use crate::memhost::vm::{Plugin, Told, Vm};
 
 /// Contexts of roots have numbers from here on; those of streams come from the test.
 const ROOTS: u32 = 1 << 24;
@@ -168,14 +168,10 @@ impl Vm for Seat {
         gate: StreamId,
         _: u16,
         headers: &Headers,
-        via_upstream: bool,
+        told: Told,
     ) -> Vec<Edit> {
         let headers = headers.clone();
-        let details = match via_upstream {
-            true => "via_upstream",
-            false => "upstream_reset_before_response_started{connection_termination}",
-        };
-        self.run(move || callback::answer(now, gate, headers, details))
+        self.run(move || callback::answer(now, gate, headers, told))
     }
 
     fn end_answer(&mut self, now: Time, gate: StreamId) {

@@ -5,9 +5,6 @@ use super::edit::{Edit, remove_marks};
 use super::retry_after;
 use crate::core::classify::Class;
 
-/// A client that is told to come back later than this should not retry by itself.
-const LONGEST_WAIT_TO_RETRY: Duration = Duration::from_secs(120);
-
 /// What is known of a call when its response reaches the client.
 #[derive(Clone, Copy)]
 pub struct Finished<'a> {
@@ -63,7 +60,9 @@ fn refused(call: &Finished<'_>, class: Class, edits: &mut Vec<Edit>) {
     {
         edits.extend(retry_after::headers(wait).map(|(name, value)| set(name, value)));
     }
-    let too_long = call.wait.is_some_and(|wait| wait > LONGEST_WAIT_TO_RETRY);
+    let too_long = call
+        .wait
+        .is_some_and(|wait| wait > retry_after::LONGEST_TO_RETRY);
     if class == Class::QuotaExhausted || call.budget_spent || too_long {
         edits.push(set("x-should-retry", "false".to_owned()));
     }

@@ -82,6 +82,8 @@ pub struct Refusal<'a> {
     pub expected_wait: Option<Duration>,
     /// When to come back, before jitter.
     pub retry_after: Duration,
+    /// The call's budget is spent: its client should not repeat it.
+    pub is_final: bool,
 }
 
 /// A response made by Weir.
@@ -109,6 +111,9 @@ impl Refusal<'_> {
             ("x-weir-attempts", "0".to_owned()),
         ];
         headers.extend(retry_after::headers(wait));
+        if self.is_final || wait > retry_after::LONGEST_TO_RETRY {
+            headers.push(("x-should-retry", "false".to_owned()));
+        }
         let mut weir = Object::new()
             .text("refused", reason)
             .text("policy", self.policy)
@@ -165,6 +170,7 @@ mod tests {
         position: Some(1001),
         expected_wait: Some(Duration::from_secs(42)),
         retry_after: Duration::from_secs(8),
+        is_final: false,
     };
 
     fn header<'a>(reply: &'a Reply, name: &str) -> &'a str {
@@ -208,6 +214,21 @@ mod tests {
         let reply = FULL.render(1 << 63);
         assert_eq!(header(&reply, "retry-after"), "9");
         assert_eq!(header(&reply, "retry-after-ms"), "9000");
+    }
+
+    #[test]
+    fn clients_are_told_not_to_repeat_what_cannot_succeed_soon() {
+        for (is_final, seconds, stopped) in [(false, 96, false), (false, 97, true), (true, 1, true)]
+        {
+            let refusal = Refusal {
+                is_final,
+                retry_after: Duration::from_secs(seconds),
+                ..FULL
+            };
+            let reply = refusal.render(u64::MAX);
+            let told = header(&reply, "x-should-retry");
+            assert_eq!(told == "false", stopped, "{is_final} {seconds}");
+        }
     }
 
     #[test]

@@ -2,6 +2,9 @@ use std::time::Duration;
 
 use crate::core::time::millis_up;
 
+/// A client that is told to come back later than this should not retry by itself.
+pub(super) const LONGEST_TO_RETRY: Duration = Duration::from_secs(120);
+
 /// The two headers that tell a client when to come back: whole seconds, rounded up and at least
 /// one, and exact milliseconds, also at least one, since a zero would invite a hot loop.
 pub(super) fn headers(wait: Duration) -> [(&'static str, String); 2] {

@@ -8,9 +8,25 @@ use crate::core::answer::{Edit, Finished, edits};
 use crate::core::classify::{Answer, Provider, Verdict, classify, is_refusal_status};
 use crate::core::config::Policy;
 use crate::core::gate::Refusal;
-use crate::core::report::stats::{Avoided, Count};
+use crate::core::report::Avoided;
+use crate::core::report::stats::Count;
 use crate::core::time::Time;
 use crate::port::Host;
+
+/// Where the client's answer comes from, in Envoy's words.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin<'a, F> {
+    /// The property `response.code_details`: `via_upstream`, or why Envoy answered itself.
+    pub details: &'a [u8],
+    /// Gives the property `response.flags`; asked where a retry was not made.
+    pub flags: F,
+}
+
+/// The cluster's circuit breaker was full.
+const UPSTREAM_OVERFLOW: u64 = 0x80;
+
+/// The route's retries were used up.
+const UPSTREAM_RETRY_LIMIT_EXCEEDED: u64 = 0x8000;
 
 impl Worker {
     /// The answer to the client begins. Returns what to change in its headers.
@@ -21,8 +37,9 @@ impl Worker {
         gate: StreamId,
         status: u16,
         headers: &Headers,
-        via_upstream: bool,
+        origin: Origin<'_, impl FnOnce() -> u64>,
     ) -> Vec<Edit> {
+        let via_upstream = origin.details == b"via_upstream";
         let Some((id, mut call)) = self.lift_by_stream(gate) else {
             return Vec::new();
         };
@@ -31,12 +48,17 @@ impl Worker {
             Vec::new()
         } else {
             // Something else answers while the call waits: it must not be started any more.
-            self.let_go(host, now, &mut call);
+            let was = self.let_go(host, now, &mut call);
+            let is_held = call.hold_broken || matches!(was, Stage::Held(_));
+            if is_held && let Some(avoided) = ended_by(origin.details) {
+                self.avoid(host, now, &call.policy_name, avoided);
+            }
             if !via_upstream {
                 // Envoy's own answer, in place of the one that was to be tried again.
                 call.forget_refusal();
             }
-            self.settle_grant(host, now, &mut call, status, headers, via_upstream);
+            self.settle_grant(host, now, &mut call, status, headers, origin);
+            call.has_failed = status >= 400;
             match call.is_shadow() {
                 true => Vec::new(),
                 false => finish(&mut call, now, headers),
@@ -64,20 +86,24 @@ impl Worker {
         call: &mut Call,
         status: u16,
         headers: &Headers,
-        via_upstream: bool,
+        origin: Origin<'_, impl FnOnce() -> u64>,
     ) {
         if !call.has_grant {
             return;
         }
+        let via_upstream = origin.details == b"via_upstream";
         let is_alone = call.attempts_made == 0 && via_upstream;
         if !is_alone {
             if call.attempts_made > 0 {
                 self.stats.count(&call.policy_name, Count::RetryDropped);
+                if let Some(avoided) = dropped_by(via_upstream, headers, origin) {
+                    self.avoid(host, now, &call.policy_name, avoided);
+                }
             }
             self.return_grant(host, now, call);
             return;
         }
-        self.avoid(host, now, Avoided::NoAttemptHalf);
+        self.avoid(host, now, &call.policy_name, Avoided::NoAttemptHalf);
         // There was one; whether Envoy made more is not known.
         call.attempts_made = 1;
         let verdict = classify(&Answer {
@@ -145,6 +171,37 @@ impl Worker {
             self.gates.report(host, now, place);
         }
     }
+}
+
+/// Which of the route's timeouts ended a hold, where Envoy had not told of it before.
+fn ended_by(details: &[u8]) -> Option<Avoided> {
+    match details {
+        b"upstream_per_try_timeout" | b"upstream_per_try_idle_timeout" => {
+            Some(Avoided::PerTryTimeout)
+        }
+        b"response_timeout" | b"upstream_response_timeout" => Some(Avoided::RouteTimeout),
+        _ => None,
+    }
+}
+
+/// Why Envoy did not make a retry that was granted.
+fn dropped_by(
+    via_upstream: bool,
+    headers: &Headers,
+    origin: Origin<'_, impl FnOnce() -> u64>,
+) -> Option<Avoided> {
+    if !via_upstream {
+        let is_full = headers.iter().any(|(n, _)| n == b"x-envoy-overloaded");
+        return is_full.then_some(Avoided::BreakerFull);
+    }
+    let flags = (origin.flags)();
+    Some(if flags & UPSTREAM_OVERFLOW != 0 {
+        Avoided::BreakerFull
+    } else if flags & UPSTREAM_RETRY_LIMIT_EXCEEDED != 0 {
+        Avoided::RetriesUsed
+    } else {
+        Avoided::BodyNotKept
+    })
 }
 
 /// Puts the provider's answer back as it was and adds what Weir has to say.

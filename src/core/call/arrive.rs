@@ -2,16 +2,19 @@
 
 use litemap::LiteMap;
 use std::rc::Rc;
-use std::time::Duration;
 
 use super::configs::Sign;
+use super::patience::Patience;
 use super::rank::{class_of, order_of};
+use super::repeats::{Claim, look_up};
 use super::state::{Call, Stage, Undo};
 use super::{Headers, StreamId, Worker, policy_id, setting_of};
 use crate::core::answer::Edit;
 use crate::core::answer::{Reply, remove_marks};
-use crate::core::config::{Config, Facts, Mode, Policy};
+use crate::core::config::credential::credential;
+use crate::core::config::{Config, Facts, HeaderName, Mode, Policy};
 use crate::core::gate::{Arrival, Key};
+use crate::core::report::Avoided;
 use crate::core::report::stats::Count;
 use crate::core::retry::Backoff;
 use crate::core::secret::Secret;
@@ -47,6 +50,16 @@ impl<'a> Request<'a> {
             headers: self.headers,
         }
     }
+}
+
+/// What is known of a call's earlier tries.
+struct Past {
+    /// When the first of them came.
+    since: Time,
+    /// Attempts made.
+    made: u32,
+    /// By what the next one will be known.
+    tag: Option<u128>,
 }
 
 /// What becomes of a call that arrives.
@@ -139,12 +152,15 @@ impl Worker {
             self.gates
                 .place(host, now, identity, id, setting, config.max_keys())
         });
-        let patience = policy
-            .patience_header()
-            .and_then(|name| request.header(name.as_str()))
-            .and_then(milliseconds)
-            .unwrap_or(Duration::MAX);
-        let budget = policy.retry().budget();
+        let own = policy.patience_header().map(HeaderName::as_str);
+        let patience = Patience::of(request.headers, own);
+        if patience.is_unreadable {
+            self.avoid(host, now, &policy_name, Avoided::PatienceUnreadable);
+        }
+        let gate = identity.unwrap_or_default();
+        let past = self.past_of(host, now, request, gate);
+        let budget_ends = past.since + policy.retry().budget();
+        let patience_ends = now + patience.wait;
         self.newest_connection = self.newest_connection.max(request.connection);
         let call = Box::new(Call {
             config: Rc::clone(config),
@@ -154,9 +170,12 @@ impl Worker {
             key_tag: identity.map_or(0, |identity| (identity >> 64) as u64),
             key: Key::at(self.take_arrival(now, class_of(request, policy))),
             arrived: now,
-            deadline: now + budget.min(patience),
-            deadline_field: match patience < budget {
-                true => "patience_header",
+            made_before: past.made,
+            budget_since: past.since,
+            repeat: past.tag,
+            deadline: budget_ends.min(patience_ends),
+            deadline_field: match patience_ends < budget_ends {
+                true => patience.field,
                 false => "budget_ms",
             },
             gate: None,
@@ -168,10 +187,13 @@ impl Worker {
             phantom: None,
             attempts: LiteMap::new(),
             attempts_made: 0,
+            route_ends: None,
             asks_server_to_queue: false,
             backoff: Backoff::default(),
             passed: None,
             undo: Undo::default(),
+            hold_broken: false,
+            has_failed: false,
             due: None,
             orphaned: None,
         });
@@ -185,10 +207,43 @@ impl Worker {
         policy: &Policy,
         facts: &Facts<'_>,
     ) -> Option<u128> {
-        if policy.needs_secret() && self.secret.is_none() {
-            self.secret = Some(Secret::of_process(host).ok()?);
+        if policy.needs_secret() {
+            self.secret(host)?;
         }
         policy.identity(facts, self.secret.as_ref())
+    }
+
+    /// The process's secret; none if it cannot be had.
+    fn secret(&mut self, host: &impl Host) -> Option<&Secret> {
+        if self.secret.is_none() {
+            self.secret = Some(Secret::of_process(host).ok()?);
+        }
+        self.secret.as_ref()
+    }
+
+    /// What is known of a call's earlier tries, by its client's word or by Weir's own.
+    fn past_of(&mut self, host: &impl Host, now: Time, request: &Request<'_>, gate: u128) -> Past {
+        let claim = Claim::of(request.headers);
+        let mut past = Past {
+            since: now,
+            made: claim.tries.unwrap_or_default(),
+            tag: None,
+        };
+        let Some(key) = claim.key else {
+            return past;
+        };
+        // Two clients may use one key.
+        let client = credential(request.headers);
+        let parts = [&gate.to_le_bytes()[..], client, b"\0", key].concat();
+        past.tag = self.secret(host).map(|secret| secret.wide(&parts));
+        if claim.tries != Some(0)
+            && let Some(tag) = past.tag
+            && let Some(note) = look_up(host, now, tag)
+        {
+            past.since = note.since;
+            past.made = past.made.max(note.made);
+        }
+        past
     }
 
     /// Asks the gate for a slot. A call whose gate cannot be used goes on without one (law L16).
@@ -290,11 +345,6 @@ fn append(request: &Request<'_>, name: &'static str, value: &str) -> Edit {
     };
     whole.extend_from_slice(value.as_bytes());
     Edit::Set(name.into(), whole)
-}
-
-fn milliseconds(value: &[u8]) -> Option<Duration> {
-    let text = std::str::from_utf8(value).ok()?;
-    text.trim().parse().ok().map(Duration::from_millis)
 }
 
 /// Whether a flag header says yes.

@@ -11,7 +11,8 @@ use super::{Headers, StreamId, Worker};
 use crate::core::answer::{Edit, remove_marks};
 use crate::core::classify::{is_refusal_status, may_refuse};
 use crate::core::config::{Config, Mode};
-use crate::core::report::stats::{Avoided, Count};
+use crate::core::report::Avoided;
+use crate::core::report::stats::Count;
 use crate::core::time::Time;
 use crate::port::Host;
 
@@ -77,7 +78,10 @@ impl Worker {
                 if call.policy().is_some_and(|p| p.mode() == Mode::Shadow) {
                     call.phantom = Some(Phantom::Same);
                 }
-                self.avoid(host, now, Avoided::NoGateHalf);
+                self.avoid(host, now, &call.policy_name, Avoided::NoGateHalf);
+                if let Some(place) = call.place {
+                    self.gates.line_mut(place).come_unannounced();
+                }
                 (id, call, true)
             }
         };
@@ -100,9 +104,12 @@ impl Worker {
         call.attempts_made = call.attempts_made.max(begin.number);
         call.forget_refusal();
         call.orphaned = None;
+        call.hold_broken = false;
         let left = begin
             .route_timeout
             .map(|left| left.saturating_sub(ROUTE_MARGIN));
+        let deadline = left.map_or(Time::NEVER, |left| now + left);
+        call.route_ends.get_or_insert(deadline);
         call.attempts.insert(
             stream,
             Attempt {
@@ -115,7 +122,7 @@ impl Worker {
                 is_undecided: has_slot,
                 told: None,
                 request_complete: begin.request_complete,
-                deadline: left.map_or(Time::NEVER, |left| now + left),
+                deadline,
                 reading: None,
                 unseen: None,
             },
@@ -239,6 +246,7 @@ impl Worker {
         self.streams.remove(&stream);
         if call.is_held_by(stream) {
             self.let_go(host, now, &mut call);
+            call.hold_broken = true;
         }
         self.give_back(host, now, &mut call, stream);
         call.attempts.remove(&stream);

@@ -8,18 +8,15 @@ use super::read::Body;
 use super::start::AT_ONCE;
 use super::state::{Call, Stage};
 use super::{Action, StreamId, Worker};
-use crate::core::report::gauges;
-use crate::core::report::stats::{Avoided, Count, plugin_stat};
+use crate::core::report::stats::{Count, plugin_stat};
+use crate::core::report::{Avoided, gauges};
 use crate::core::time::Time;
 use crate::core::wait::CallId;
-use crate::port::{Host, Level, MetricKind};
+use crate::port::{Host, MetricKind};
 
 /// How often a worker shows that it lives, has its queue point to the root that ticks, and looks
 /// whether the others live. Below the period of idle ticks, so that each of them does it.
 const HEARTBEAT: Duration = Duration::from_millis(150);
-
-/// How often the log says of the same thing that it was avoided.
-const SAY_AGAIN: Duration = Duration::from_secs(60);
 
 /// Due calls handled in one tick; the rest is handled in the next.
 const LOOKED_AT: usize = 256;
@@ -31,7 +28,6 @@ pub(super) struct Clock {
     flushed: Option<Time>,
     degraded: Option<Time>,
     was_degraded: Option<bool>,
-    said: Vec<(Avoided, Time)>,
 }
 
 impl Clock {
@@ -172,7 +168,7 @@ impl Worker {
             true => (Body::Unseen, Avoided::NoStopIteration),
             false => (Body::WithoutEnd, Avoided::BodyWithoutEnd),
         };
-        self.avoid(host, now, avoided);
+        self.avoid(host, now, &call.policy_name, avoided);
         match self.conclude(host, now, call, stream, body) {
             Next::Pass(_) if call.is_shadow() => None,
             Next::Pass(edits) => Some(Action::Answer {
@@ -180,22 +176,6 @@ impl Worker {
                 edits,
             }),
             Next::Pause => None,
-        }
-    }
-
-    /// Counts something that the surroundings kept Weir from doing, and now and then says what to
-    /// change.
-    pub(super) fn avoid(&mut self, host: &impl Host, now: Time, avoided: Avoided) {
-        self.stats.avoid(avoided);
-        let said = &mut self.clock.said;
-        let is_recent = |at: Time| now.since(at) < SAY_AGAIN;
-        if !said
-            .iter()
-            .any(|(what, at)| *what == avoided && is_recent(*at))
-        {
-            said.retain(|(what, _)| *what != avoided);
-            said.push((avoided, now));
-            host.log(Level::Warn, &avoided.advice());
         }
     }
 

@@ -1,7 +1,9 @@
 //! A call is over: client gone, answered to the end, or refused. All it had is free at once.
 
+use super::repeats::{Note, write_down};
 use super::state::{Call, Stage};
 use super::{StreamId, Worker};
+use crate::core::report::Avoided;
 use crate::core::time::Time;
 use crate::core::wait::{CallId, Line};
 use crate::port::Host;
@@ -19,6 +21,7 @@ impl Worker {
     /// Gives back all a call has and forgets it. Its attempts' streams may end later: they find no
     /// call.
     pub(super) fn bury(&mut self, host: &impl Host, now: Time, id: CallId, mut call: Box<Call>) {
+        self.remember(host, now, &call);
         let survives = self.phantom_survives(now, &mut call);
         if !survives {
             self.end_phantom(host, now, &mut call);
@@ -46,6 +49,34 @@ impl Worker {
         if survives {
             call.attempts.clear();
             self.keep(id, call);
+        }
+    }
+}
+
+impl Worker {
+    /// Notes what a call that failed has used of its budget: its client may repeat it.
+    fn remember(&mut self, host: &impl Host, now: Time, call: &Call) {
+        let has_failed = match call.stage {
+            Stage::Answered => call.has_failed,
+            // Without a gate half nobody sees the client's answer.
+            _ if call.gate.is_none() => call.passed.is_some(),
+            _ => true,
+        };
+        let budget = call.policy().map(|policy| policy.retry().budget());
+        if let (Some(tag), Some(budget)) = (call.repeat, budget)
+            && has_failed
+            && call.attempts_made > 0
+        {
+            let note = Note {
+                tag,
+                since: call.budget_since,
+                // As long as the budget, so that one who comes back when all is spent is a new call.
+                until: now + budget,
+                made: call.made_before.saturating_add(call.attempts_made),
+            };
+            if !write_down(host, now, note) {
+                self.avoid(host, now, &call.policy_name, Avoided::RepeatsFull);
+            }
         }
     }
 }

@@ -10,11 +10,12 @@ use super::{Action, StreamId, Worker, marks};
 use crate::core::answer::{Edit, remove_marks};
 use crate::core::classify::Class;
 use crate::core::config::Policy;
-use crate::core::report::stats::{Avoided, Count, Measure, measure};
-use crate::core::report::{Event, LogLine};
+use crate::core::gate::{self, Allowance};
+use crate::core::report::stats::{Count, Measure, measure};
+use crate::core::report::{Avoided, Event, LogLine};
 use crate::core::retry::{GiveUp, MaxAttempts, Plan, Situation, decide};
 use crate::core::time::Time;
-use crate::core::wait::{CallId, Kind, Waiter};
+use crate::core::wait::{CallId, Kind, Settled, Waiter};
 use crate::port::Host;
 
 /// How long a call without gate half and without attempt is remembered.
@@ -29,6 +30,18 @@ pub(super) struct Refused {
     /// The last moment to start another attempt.
     pub(super) deadline: Time,
     pub(super) refusal: Refusal,
+}
+
+/// Why a refused call is not held.
+enum NoHold {
+    /// Another attempt of it is.
+    Taken,
+    /// So are as many as may be.
+    Full,
+    /// The gate has no retries left.
+    RetriesSpent,
+    /// It could not try again in time.
+    TooLate,
 }
 
 impl Worker {
@@ -57,6 +70,10 @@ impl Worker {
         };
         let retry_after_cap = retry.retry_after_cap();
         let max_attempts = max_attempts(policy);
+        let allowance = Allowance {
+            percent: retry.ratio_percent(),
+            per_second: retry.ratio_min_per_second(),
+        };
         let delay = call.backoff.draw(
             refusal.class,
             window.base(),
@@ -70,7 +87,7 @@ impl Worker {
         let last_start = call.last_start(now + delay.wait, deadline);
         let plan = decide(&Situation {
             verdict: *refusal.verdict,
-            attempts_made: call.attempts_made,
+            attempts_made: call.made_before.saturating_add(call.attempts_made),
             max_attempts,
             request_complete,
             can_be_held: matches!(body, Body::Whole | Body::WithoutEnd),
@@ -90,12 +107,14 @@ impl Worker {
         }
         match plan {
             Plan::GiveUp { why } => {
-                match why {
-                    GiveUp::RequestIncomplete => self.avoid(host, now, Avoided::RequestIncomplete),
-                    GiveUp::CannotBeHeld if body == Body::OverCap => {
-                        self.avoid(host, now, Avoided::BodyOverCap);
-                    }
-                    _ => {}
+                let avoided = match why {
+                    GiveUp::RequestIncomplete => Some(Avoided::RequestIncomplete),
+                    GiveUp::CannotBeHeld if body == Body::OverCap => Some(Avoided::BodyOverCap),
+                    GiveUp::Deadline => call.route_forbids(stream, now + delay.wait),
+                    _ => None,
+                };
+                if let Some(avoided) = avoided {
+                    self.avoid(host, now, &call.policy_name, avoided);
                 }
                 let spent = matches!(why, GiveUp::Deadline | GiveUp::AttemptsSpent);
                 let mut edits = self.pass_on(host, now, call, &refusal, spent);
@@ -105,26 +124,24 @@ impl Worker {
                 Next::Pass(edits)
             }
             Plan::Hold { not_before, delay } => {
-                let is_taken = matches!(call.stage, Stage::Held(_));
-                let has_room = !is_taken
-                    && call
-                        .place
-                        .zip(self.streams.get(&stream))
-                        .is_none_or(|(place, id)| {
-                            let waiter = Waiter {
-                                call: *id,
-                                kind: Kind::Ready,
-                                until: last_start,
-                            };
-                            self.gates.hold(host, now, place, call.key, waiter)
-                        });
-                if !has_room {
-                    let avoided = match is_taken {
-                        true => Avoided::HoldTaken,
-                        false => Avoided::HoldsFull,
+                let ask = gate::Hold {
+                    until: last_start,
+                    allowance,
+                };
+                if let Err(no) = self.ask_to_hold(host, now, call, stream, ask) {
+                    let (avoided, spent) = match no {
+                        NoHold::Taken => (Some(Avoided::HoldTaken), false),
+                        NoHold::Full => (Some(Avoided::HoldsFull), false),
+                        NoHold::RetriesSpent => (Some(Avoided::RetryBudget), true),
+                        NoHold::TooLate => (
+                            call.route_forbids(stream, call.deadline),
+                            last_start == deadline,
+                        ),
                     };
-                    self.avoid(host, now, avoided);
-                    return Next::Pass(self.pass_on(host, now, call, &refusal, false));
+                    if let Some(avoided) = avoided {
+                        self.avoid(host, now, &call.policy_name, avoided);
+                    }
+                    return Next::Pass(self.pass_on(host, now, call, &refusal, spent));
                 }
                 measure(host, &call.policy_name, Measure::Delay, delay);
                 self.write_line(host, now, call, &refusal, Some(delay));
@@ -138,6 +155,34 @@ impl Worker {
                 });
                 Next::Pause
             }
+        }
+    }
+
+    /// Asks for a place among those that are held.
+    fn ask_to_hold(
+        &mut self,
+        host: &impl Host,
+        now: Time,
+        call: &Call,
+        stream: StreamId,
+        ask: gate::Hold,
+    ) -> Result<(), NoHold> {
+        if matches!(call.stage, Stage::Held(_)) {
+            return Err(NoHold::Taken);
+        }
+        let Some((place, id)) = call.place.zip(self.streams.get(&stream)) else {
+            return Ok(());
+        };
+        let waiter = Waiter {
+            call: *id,
+            kind: Kind::Ready,
+            until: ask.until,
+        };
+        match self.gates.hold(host, now, place, call.key, waiter, ask) {
+            Settled::Held => Ok(()),
+            Settled::HoldTooLate => Err(NoHold::TooLate),
+            Settled::RetriesSpent => Err(NoHold::RetriesSpent),
+            _ => Err(NoHold::Full),
         }
     }
 
@@ -182,6 +227,9 @@ impl Worker {
             return None;
         };
         let budget_spent = hold.deadline <= now;
+        if budget_spent && let Some(avoided) = call.route_forbids(hold.attempt, call.deadline) {
+            self.avoid(host, now, &call.policy_name, avoided);
+        }
         let edits = self.pass_on(host, now, call, &hold.refusal, budget_spent);
         Some(Action::Answer {
             attempt: hold.attempt,
@@ -196,7 +244,7 @@ impl Worker {
         call: &mut Call,
         why: Avoided,
     ) -> Next {
-        self.avoid(host, now, why);
+        self.avoid(host, now, &call.policy_name, why);
         match self.give_up(host, now, call) {
             Some(Action::Answer { edits, .. }) => Next::Pass(edits),
             _ => Next::UNCHANGED,
@@ -256,7 +304,7 @@ impl Worker {
             class: refusal.class,
             status: refusal.status,
             evidence: refusal.verdict.evidence,
-            attempt: refusal.attempt,
+            attempt: call.made_before.saturating_add(refusal.attempt),
             of: call
                 .policy()
                 .map_or(1, |policy| max_attempts(policy).of(refusal.class)),

@@ -15,7 +15,7 @@ use super::{Action, Headers, StreamId, Worker};
 use crate::core::answer::remove_marks;
 use crate::core::classify::{self, Answer, Verdict, judge_event, looks_into_success, next_event};
 use crate::core::config::Policy;
-use crate::core::report::stats::Avoided;
+use crate::core::report::Avoided;
 use crate::core::time::Time;
 use crate::port::Host;
 
@@ -204,7 +204,7 @@ impl Worker {
         if now.since(at) < AT_ONCE {
             let until = now + BLIND_FOR;
             self.sights.set(&call.policy_name, Sight::Blind { until });
-            self.avoid(host, now, Avoided::NoStopIteration);
+            self.avoid(host, now, &call.policy_name, Avoided::NoStopIteration);
         }
     }
 }

@@ -9,6 +9,8 @@
 //! 6. [`end`]: it is over, however that came, and gives back all it had.
 //!
 //! `verdict` is what the gate hears of it all, `turn_away` what a shut gate means for those who wait,
+//! `patience` is how long a client will wait, `repeats` what is remembered of calls that come again, `avoid`
+//! what cannot be done.
 //! `refuse` is how Weir itself says no; `shadow` is a policy that only watches; `server_queue` has a
 //! provider queue on its side, and `headroom` is what it says of the calls that are left; `failover` turns a call
 //! away from a shut gate before it arrives there. [`due`] holds what the clock does to it. All of it is one [`Worker`] per VM: Envoy runs a stream's
@@ -20,6 +22,7 @@
 pub mod answer;
 pub mod arrive;
 pub mod attempt;
+mod avoid;
 mod configs;
 pub mod due;
 pub mod end;
@@ -28,9 +31,11 @@ mod headroom;
 pub mod hold;
 mod look;
 mod marks;
+mod patience;
 mod rank;
 pub mod read;
 mod refuse;
+mod repeats;
 mod server_queue;
 mod shadow;
 pub mod start;
@@ -112,6 +117,7 @@ pub struct Worker {
     stats: Stats,
     log: LogBudget,
     sights: look::Sights,
+    said: avoid::Said,
     /// The hash of the process, once it was needed.
     secret: Option<Secret>,
     /// Tells this VM's calls from those of one that died.
@@ -139,6 +145,7 @@ impl Worker {
             stats: Stats::default(),
             log: LogBudget::default(),
             sights: look::Sights::default(),
+            said: avoid::Said::default(),
             secret: None,
             nonce,
             next_call: 0,

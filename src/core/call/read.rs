@@ -9,7 +9,8 @@ use super::{StreamId, Worker};
 use crate::core::answer::remove_marks;
 use crate::core::classify::{Answer, Class, Provider, Verdict, classify};
 use crate::core::config::Policy;
-use crate::core::report::stats::{Avoided, Count};
+use crate::core::report::Avoided;
+use crate::core::report::stats::Count;
 use crate::core::time::Time;
 use crate::port::Host;
 

@@ -27,6 +27,7 @@ struct Told {
     position: Option<u64>,
     expected: Option<Duration>,
     come_back: Option<Duration>,
+    is_final: bool,
 }
 
 impl Worker {
@@ -48,6 +49,8 @@ impl Worker {
             _ => "rate",
         };
         let (until, by_stay) = call.wait_ends();
+        // Its client had the whole budget before, and more of it does not come by waiting.
+        let is_final = call.deadline <= now && call.budget_since < call.arrived;
         let (reason, limit, come_back) = match why {
             Why::Shut(pause) => {
                 return self.refuse_for_pause(host, now, call, pause, Some(position));
@@ -66,6 +69,9 @@ impl Worker {
                 Some("max_waiting"),
                 expected.map(|e| e / 4),
             ),
+            Why::TooLate { .. } if is_final => {
+                (Refused::Deadline, Some(call.deadline_field), expected)
+            }
             // By then a wait that is allowed would do.
             Why::TooLate { start } => (
                 if by_stay {
@@ -93,6 +99,7 @@ impl Worker {
             position,
             expected,
             come_back,
+            is_final,
         };
         self.refuse(host, call, told)
     }
@@ -122,6 +129,7 @@ impl Worker {
             position: None,
             expected,
             come_back: expected,
+            is_final: false,
         };
         self.refuse(host, call, told)
     }
@@ -143,6 +151,7 @@ impl Worker {
             position,
             expected: left,
             come_back: left,
+            is_final: pause.is_quota(),
         };
         self.refuse(host, call, told)
     }
@@ -159,6 +168,7 @@ impl Worker {
             position: told.position,
             expected_wait: told.expected.map(rounded),
             retry_after: told.come_back.unwrap_or(COME_BACK).min(LONGEST),
+            is_final: told.is_final,
         };
         refusal.render(host.random())
     }

@@ -26,9 +26,15 @@ pub(super) struct Call {
     pub(super) key_tag: u64,
     pub(super) key: Key,
     pub(super) arrived: Time,
+    /// Attempts made before it came, when its client tried the same.
+    pub(super) made_before: u32,
+    /// When the budget began.
+    pub(super) budget_since: Time,
+    /// By what it is known when its client repeats it; none if it cannot be.
+    pub(super) repeat: Option<u128>,
     /// The last moment to start an attempt: budget or the client's patience.
     pub(super) deadline: Time,
-    /// Which of the two it is, by its name in the configuration.
+    /// Which of the two it is, by the name of the field or header.
     pub(super) deadline_field: &'static str,
     /// The downstream stream; none if only the attempt half is installed.
     pub(super) gate: Option<StreamId>,
@@ -46,6 +52,8 @@ pub(super) struct Call {
     pub(super) attempts: LiteMap<StreamId, Attempt>,
     /// The number of the latest attempt.
     pub(super) attempts_made: u32,
+    /// When the route's timeout ends, by what the first attempt said of it.
+    pub(super) route_ends: Option<Time>,
     /// Weir, and not the client, has asked the provider to let it wait.
     pub(super) asks_server_to_queue: bool,
     pub(super) backoff: Backoff,
@@ -53,6 +61,10 @@ pub(super) struct Call {
     pub(super) passed: Option<Passed>,
     /// What the attempt half changed in the answer on its way to the client.
     pub(super) undo: Undo,
+    /// Its attempt went away while its answer was kept back.
+    pub(super) hold_broken: bool,
+    /// The client's answer is an error.
+    pub(super) has_failed: bool,
     /// When the clock next has something to say; mirrored in the worker's timers.
     pub(super) due: Option<Time>,
     /// For a call without a gate half: when it is given up for lost.

@@ -179,6 +179,8 @@ impl Canonical {
             burst_window,
             retry_after_cap,
             budget,
+            ratio_percent,
+            ratio_min_per_second,
         } = retry;
         self.attempts(*max_attempts);
         self.attempts(*burst_max_attempts);
@@ -186,6 +188,8 @@ impl Canonical {
         self.window(*burst_window);
         self.duration(*retry_after_cap);
         self.duration(*budget);
+        self.number(u64::from(*ratio_percent));
+        self.number(u64::from(*ratio_min_per_second));
     }
 
     /// An empty header is none.

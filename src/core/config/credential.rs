@@ -9,7 +9,7 @@ type Headers = [(Vec<u8>, Vec<u8>)];
 const USUAL: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
 
 /// The credential in one of the usual headers; empty if there is none.
-pub(super) fn credential(headers: &Headers) -> &[u8] {
+pub(in crate::core) fn credential(headers: &Headers) -> &[u8] {
     let given = USUAL.iter().map(|name| bare(value(headers, name)));
     given.clone().find(|token| !token.is_empty()).unwrap_or(b"")
 }

@@ -5,7 +5,7 @@
 
 mod canonical;
 mod classify;
-mod credential;
+pub(super) mod credential;
 mod cursor;
 mod error;
 mod failover;

@@ -93,6 +93,8 @@ fn hash_changes_with_every_field() {
         ("policies[0].retry.burst_retry_cap_delay_ms", json!(9999)),
         ("policies[0].retry.retry_after_cap_ms", json!(9)),
         ("policies[0].retry.budget_ms", json!(9)),
+        ("policies[0].retry.retry_ratio_percent", json!(9)),
+        ("policies[0].retry.retry_ratio_min_per_second", json!(9)),
         ("policies[0].patience_header", json!("x")),
         ("policies[1].server_queue_ms", json!(3000)),
         ("policies[0].failover.header", json!("x")),
@@ -247,7 +249,9 @@ fn full() -> Value {
                     "burst_retry_base_delay_ms": 30,
                     "burst_retry_cap_delay_ms": 40,
                     "retry_after_cap_ms": 50,
-                    "budget_ms": 60
+                    "budget_ms": 60,
+                    "retry_ratio_percent": 70,
+                    "retry_ratio_min_per_second": 80
                 },
                 "patience_header": "p",
                 "failover": { "header": "f", "value": "v", "cluster": "c", "after_ms": 70 },

@@ -207,6 +207,8 @@ fn retry(at: &At<'_>) -> Result<Retry, ConfigError> {
         "burst_retry_cap_delay_ms",
         "retry_after_cap_ms",
         "budget_ms",
+        "retry_ratio_percent",
+        "retry_ratio_min_per_second",
     ])?;
     let default = Retry::default();
     Ok(Retry {
@@ -226,5 +228,12 @@ fn retry(at: &At<'_>) -> Result<Retry, ConfigError> {
         )?,
         retry_after_cap: millis(&fields, "retry_after_cap_ms", default.retry_after_cap)?,
         budget: millis(&fields, "budget_ms", default.budget)?,
+        ratio_percent: fields.whole("retry_ratio_percent", 0, 100, default.ratio_percent)?,
+        ratio_min_per_second: fields.whole(
+            "retry_ratio_min_per_second",
+            0,
+            Retry::MAX_RATIO_MIN_PER_SECOND,
+            default.ratio_min_per_second,
+        )?,
     })
 }

@@ -11,9 +11,14 @@ pub struct Retry {
     pub(super) burst_window: Window,
     pub(super) retry_after_cap: Duration,
     pub(super) budget: Duration,
+    pub(super) ratio_percent: u32,
+    pub(super) ratio_min_per_second: u32,
 }
 
 impl Retry {
+    /// The largest floor of the retry ratio.
+    pub const MAX_RATIO_MIN_PER_SECOND: u32 = 1000;
+
     /// Attempts of a call in all, for refusals of class rate, concurrency and overloaded.
     pub fn max_attempts(&self) -> Attempts {
         self.max_attempts
@@ -43,6 +48,17 @@ impl Retry {
     pub fn budget(&self) -> Duration {
         self.budget
     }
+
+    /// Retries of a gate per hundred of its recent calls, at most 100.
+    pub fn ratio_percent(&self) -> u32 {
+        self.ratio_percent
+    }
+
+    /// Retries of a gate per second that are allowed besides, at most
+    /// [`Retry::MAX_RATIO_MIN_PER_SECOND`].
+    pub fn ratio_min_per_second(&self) -> u32 {
+        self.ratio_min_per_second
+    }
 }
 
 impl Default for Retry {
@@ -60,6 +76,9 @@ impl Default for Retry {
             },
             retry_after_cap: Duration::from_secs(600),
             budget: Duration::from_secs(120),
+            // As in Finagle's RetryBudget.
+            ratio_percent: 20,
+            ratio_min_per_second: 10,
         }
     }
 }

@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use super::allowance::Allowance;
 use super::estimate::{certain_start, expected_wait};
 use super::grant::{distribute, grant, next_at, ungrant};
 use super::order::{Key, Order, Turns};
@@ -27,7 +28,7 @@ pub enum Event {
         then: Standing,
     },
     /// A refused call wants to be held until it may try again.
-    Hold,
+    Hold(Hold),
     /// A configuration that this worker had never seen came into force.
     Configure {
         /// Its limits.
@@ -54,6 +55,15 @@ pub struct Arrival {
     pub connection: u64,
 }
 
+/// A refused call that wants to try again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Hold {
+    /// The last moment at which another attempt is of use to it.
+    pub until: Time,
+    /// The retries its policy allows.
+    pub allowance: Allowance,
+}
+
 /// What became of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
@@ -78,6 +88,10 @@ pub enum Outcome {
     Held,
     /// Too many calls are held.
     HoldsFull,
+    /// The call cannot try again in time (law L10).
+    HoldTooLate,
+    /// The gate has made as many retries as its calls allow.
+    RetriesSpent,
 }
 
 /// Why a call that cannot start does not wait either.
@@ -199,10 +213,14 @@ pub fn apply(
             record.used_at = now;
             // Those who wait come first: only what they leave is free for a new call.
             wake.extend(distribute(record, now));
-            arrive(record, owner, &arrival, now)
+            let outcome = arrive(record, owner, &arrival, now);
+            if !matches!(outcome, Outcome::Refuse(_)) {
+                record.recent.add_calls(1, now);
+            }
+            outcome
         }
         Event::Claim { then } => claim(record, owner, then, now, &mut wake),
-        Event::Hold => hold(record, owner),
+        Event::Hold(ask) => hold(record, owner, ask, now),
     };
     wake.extend(distribute(record, now));
     if was_used && record.entries.is_empty() {
@@ -260,6 +278,7 @@ pub(super) fn settle(record: &mut Record, excess: u32, tally: Tally, now: Time) 
         record.take_unasked(now);
     }
     record.miss(tally.unheard);
+    record.recent.add_calls(tally.unannounced, now);
     if let Some(span) = tally.held_for {
         record.holding.add(span);
     }
@@ -402,9 +421,15 @@ fn claim(
     outcome
 }
 
-fn hold(record: &mut Record, owner: Owner) -> Outcome {
+fn hold(record: &mut Record, owner: Owner, ask: Hold, now: Time) -> Outcome {
     if record.held() >= u64::from(record.setting.max_waiting) {
         return Outcome::HoldsFull;
+    }
+    if certain_start(record, now, 0) > ask.until {
+        return Outcome::HoldTooLate;
+    }
+    if !record.recent.take_retry(ask.allowance, now) {
+        return Outcome::RetriesSpent;
     }
     let mut entry = record.take_entry(owner);
     entry.standing.held = entry.standing.held.saturating_add(1);
@@ -709,6 +734,15 @@ mod tests {
         );
     }
 
+    /// A call that may be held for ever, at a gate that allows any number of retries.
+    const ANY: Hold = Hold {
+        until: Time::NEVER,
+        allowance: Allowance {
+            percent: 0,
+            per_second: 1000,
+        },
+    };
+
     #[test]
     fn holds_are_bounded_by_themselves() {
         let mut record = gate(0);
@@ -718,7 +752,7 @@ mod tests {
                 held,
                 ..Standing::NONE
             };
-            outcomes.push(send(&mut record, A, mine, Event::Hold).outcome);
+            outcomes.push(send(&mut record, A, mine, Event::Hold(ANY)).outcome);
         }
         assert_eq!(
             outcomes,
@@ -729,6 +763,70 @@ mod tests {
                 Outcome::HoldsFull
             ]
         );
+    }
+
+    #[test]
+    fn holds_are_bounded_by_the_calls_that_came() {
+        let mut record = gate(2);
+        let mut mine = Standing::NONE;
+        for key in 0..7 {
+            // Two run, three wait, and two are refused: those do not count.
+            let event = arrival(&record, key);
+            send(&mut record, A, mine, event);
+            mine = record.entry(0).expect("entry").standing;
+        }
+        let half = Hold {
+            allowance: Allowance {
+                percent: 50,
+                per_second: 0,
+            },
+            ..ANY
+        };
+        let event = Event::Hold(half);
+        let outcomes = [0, 1, 2].map(|held| {
+            let mine = Standing { held, ..mine };
+            send(&mut record, A, mine, event).outcome
+        });
+        assert_eq!(
+            outcomes,
+            [Outcome::Held, Outcome::Held, Outcome::RetriesSpent]
+        );
+    }
+
+    #[test]
+    fn calls_that_came_past_no_gate_half_count_too() {
+        let mut record = gate(0);
+        let mine = Statement {
+            tally: Tally {
+                unannounced: 2,
+                ..Tally::default()
+            },
+            ..Statement::from(Standing::NONE)
+        };
+        let half = Hold {
+            allowance: Allowance {
+                percent: 50,
+                per_second: 0,
+            },
+            ..ANY
+        };
+        let change = apply(&mut record, A, mine, Event::Hold(half), Time(0));
+        assert_eq!(change.expect("not fenced").outcome, Outcome::Held);
+    }
+
+    #[test]
+    fn l10_a_hold_that_the_pace_cannot_let_go_in_time_is_refused() {
+        for (until, outcome) in [(999, Outcome::HoldTooLate), (1000, Outcome::Held)] {
+            let mut record = paced(0, 1, 1);
+            let event = arrival(&record, 0);
+            send(&mut record, A, Standing::NONE, event);
+            let ask = Hold {
+                until: Time(until * 1_000_000),
+                ..ANY
+            };
+            let change = send(&mut record, A, Standing::NONE, Event::Hold(ask));
+            assert_eq!(change.outcome, outcome, "{until}");
+        }
     }
 
     const SECOND: u64 = 1_000_000_000;

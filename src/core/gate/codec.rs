@@ -6,6 +6,7 @@
 //! on one record side by side. All numbers are little-endian. Time is the process's monotonic clock.
 
 use super::adaptive_cap::AdaptiveCap;
+use super::allowance::{Recent, SECONDS};
 use super::bucket::{Bucket, Pace};
 use super::headroom::Headroom;
 use super::holding::{Holding, SAMPLES};
@@ -89,6 +90,14 @@ impl Record {
         if let Some(headroom) = &self.headroom {
             put_section(&mut bytes, HEADROOM, |bytes| put_headroom(bytes, headroom));
         }
+        if self.recent != Recent::default() {
+            put_section(&mut bytes, RECENT, |bytes| {
+                bytes.extend_from_slice(&self.recent.second.to_le_bytes());
+                for count in self.recent.calls.iter().chain(&self.recent.retries) {
+                    bytes.extend_from_slice(&count.to_le_bytes());
+                }
+            });
+        }
         bytes.extend_from_slice(&self.unknown);
         bytes
     }
@@ -111,7 +120,7 @@ impl Record {
 const HEADER: usize = 2 + 2 + 16 + 4 + 4 + 4 * 8;
 const ENTRY: usize = 2 + 2 + 4 + 5 * 4 + 8 + 2 * 8;
 /// What the sections of most gates need.
-const SECTIONS: usize = 160;
+const SECTIONS: usize = 252;
 
 /// No worker has so many calls; what says so is damaged, and granting to them would take for ever.
 const MOST: u32 = 1 << 20;
@@ -120,8 +129,9 @@ const PACE: u16 = 1;
 const HOLDING: u16 = 2;
 const TURNS: u16 = 3;
 const RECOVERY: u16 = 4;
-const LEARN: u16 = 7;
+const RECENT: u16 = 5;
 const HEADROOM: u16 = 6;
+const LEARN: u16 = 7;
 
 fn put_entry(bytes: &mut Vec<u8>, entry: &Entry) {
     let Standing {
@@ -334,6 +344,7 @@ impl Reader<'_> {
             }
             HOLDING => record.holding = body.holding()?,
             TURNS => record.turns = Some(body.turns()?),
+            RECENT => record.recent = body.recent()?,
             LEARN => body.learn(record)?,
             HEADROOM => record.headroom = Some(body.headroom()?),
             RECOVERY => record.recovery = Some(Box::new(body.recovery()?)),
@@ -412,6 +423,17 @@ impl Reader<'_> {
         let [next] = self.take()?;
         let samples: [u32; SAMPLES] = self.numbers()?;
         Some(Holding { samples, next })
+    }
+
+    fn recent(&mut self) -> Option<Recent> {
+        let second = self.u64()?;
+        let calls: [u32; SECONDS] = self.numbers()?;
+        let retries: [u32; SECONDS] = self.numbers()?;
+        Some(Recent {
+            second,
+            calls,
+            retries,
+        })
     }
 
     fn turns(&mut self) -> Option<Box<Turns>> {
@@ -589,6 +611,7 @@ mod tests {
         record.bucket.debt = 9;
         record.holding.add(std::time::Duration::from_secs(3));
         record.turns = Some(Box::new(Turns::new(4)));
+        record.recent.add_calls(3, Time(12_000_000_000));
         record.meter.count(Time(1 << 40));
         record.learned = Some(Box::new(Learned {
             rate: FLOOR,
@@ -716,7 +739,7 @@ mod tests {
     #[test]
     fn cut_padded_and_foreign_bytes_are_told_apart() {
         let bytes = sample().encode();
-        let sections = [0, 1, 2, 3, 4, 5].map(|n| end_of_section(&bytes, n));
+        let sections = [0, 1, 2, 3, 4, 5, 6].map(|n| end_of_section(&bytes, n));
         for cut in (0..bytes.len()).filter(|cut| !sections.contains(cut)) {
             assert_eq!(
                 Record::decode(&bytes[..cut]),

@@ -7,6 +7,7 @@
 //! - [`bucket`] and [`ramp`]: how fast calls may start; [`learn`] and [`adaptive_cap`]: what refusals
 //!   teach about that, with what [`meter`] counts; [`speed`]: all of it together.
 //! - [`recovery`]: what it does after a refusal; [`pause`]: for how long it is shut.
+//! - [`allowance`]: how many retries.
 //! - [`headroom`]: what the provider says is left.
 //! - [`holding`] and [`estimate`]: how long a call will wait.
 //! - [`exchange`]: read, apply, write if nobody else wrote, wake: one step at a time.
@@ -15,6 +16,7 @@
 //! - [`reap`]: what becomes of a worker's part when the worker is given up, or moves.
 
 pub mod adaptive_cap;
+pub mod allowance;
 pub mod apply;
 pub mod bucket;
 pub mod codec;
@@ -35,7 +37,8 @@ pub mod recovery;
 pub mod speed;
 pub mod table;
 
-pub use apply::{Arrival, Change, Event, Fenced, Keeps, Outcome, Refuse, Why, apply};
+pub use allowance::Allowance;
+pub use apply::{Arrival, Change, Event, Fenced, Hold, Keeps, Outcome, Refuse, Why, apply};
 pub use bucket::Pace;
 pub use order::{Key, Order};
 pub use owner::Owner;

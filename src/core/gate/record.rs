@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::adaptive_cap::AdaptiveCap;
+use super::allowance::Recent;
 use super::bucket::{Bucket, Pace};
 use super::headroom::{Headroom, Told};
 use super::holding::Holding;
@@ -81,6 +82,8 @@ pub struct Tally {
     pub unplanned: u32,
     /// Attempts that ended, as by their client, before it was known whether they were accepted.
     pub unheard: u32,
+    /// Calls that came past no gate half.
+    pub unannounced: u32,
     /// How long the last slot that came free was kept.
     pub held_for: Option<Duration>,
     /// An attempt was refused.
@@ -168,6 +171,8 @@ pub struct Record {
     pub bucket: Bucket,
     /// How long calls keep their slots.
     pub holding: Holding,
+    /// Calls and retries of the last seconds.
+    pub recent: Recent,
     /// Whose turn it is, if tenants share the gate fairly.
     pub turns: Option<Box<Turns>>,
     /// What was learned of refusals, if there were any.
@@ -197,6 +202,7 @@ impl Record {
             used_at: now,
             bucket: Bucket::new(&setting.pace, now),
             holding: Holding::default(),
+            recent: Recent::default(),
             turns: None,
             recovery: None,
             meter: Meter::default(),

@@ -7,6 +7,7 @@ use litemap::LiteMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::avoided::Avoided;
 use crate::core::answer::Refused;
 use crate::core::classify::Class;
 use crate::core::time::millis_up;
@@ -95,92 +96,6 @@ pub enum Measure {
     Hold,
     /// The delay drawn after a refusal.
     Delay,
-}
-
-/// Something Weir would have done, had the surroundings allowed it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Avoided {
-    /// A retry: the client was still sending the request. `envoy.filters.http.buffer` after the gate
-    /// removes the case.
-    RequestIncomplete,
-    /// A retry: the refusal's body is larger than may be held.
-    BodyOverCap,
-    /// Reading a refusal's body: it did not end in time.
-    BodyWithoutEnd,
-    /// Reading an answer's body: `allow_on_headers_stop_iteration` is not set on the attempt half.
-    NoStopIteration,
-    /// A hold: as many calls are held as may be.
-    HoldsFull,
-    /// A hold: another attempt of the same call is held already.
-    HoldTaken,
-    /// Anything after the first start: the attempt half is not installed.
-    NoAttemptHalf,
-    /// Queueing first starts: the gate half is not installed.
-    NoGateHalf,
-}
-
-impl Avoided {
-    const ALL: [Avoided; 8] = [
-        Avoided::RequestIncomplete,
-        Avoided::BodyOverCap,
-        Avoided::BodyWithoutEnd,
-        Avoided::NoStopIteration,
-        Avoided::HoldsFull,
-        Avoided::HoldTaken,
-        Avoided::NoAttemptHalf,
-        Avoided::NoGateHalf,
-    ];
-
-    /// The name used in stats and logs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Avoided::RequestIncomplete => "request_incomplete",
-            Avoided::BodyOverCap => "body_over_cap",
-            Avoided::BodyWithoutEnd => "body_without_end",
-            Avoided::NoStopIteration => "no_stop_iteration",
-            Avoided::HoldsFull => "holds_full",
-            Avoided::HoldTaken => "hold_taken",
-            Avoided::NoAttemptHalf => "no_attempt_half",
-            Avoided::NoGateHalf => "no_gate_half",
-        }
-    }
-
-    /// A line for the log: what happened, and what to change.
-    pub fn advice(self) -> String {
-        let advice = match self {
-            Avoided::RequestIncomplete => {
-                "a refusal came before the request was sent and was not retried: put \
-                 envoy.filters.http.buffer after the gate"
-            }
-            Avoided::BodyOverCap => "a refusal with a body over 16 KiB was not retried",
-            Avoided::BodyWithoutEnd => {
-                "the body of a refusal did not end within 1 s: it was classified from its beginning"
-            }
-            Avoided::NoStopIteration => {
-                "the body of an answer was not shown while its headers were kept back: set \
-                 allow_on_headers_stop_iteration on the attempt half"
-            }
-            Avoided::HoldsFull => {
-                "a refusal was not retried because max_waiting calls are held already"
-            }
-            Avoided::HoldTaken => {
-                "a refusal was not retried because another attempt of its call is held: turn off \
-                 hedging on the route"
-            }
-            Avoided::NoAttemptHalf => {
-                "an answer came past no attempt half: install it in the cluster's or the router's \
-                 upstream filters, or nothing is retried"
-            }
-            Avoided::NoGateHalf => {
-                "an attempt came past no gate half: install it in the listener's filters, or nothing \
-                 is queued"
-            }
-        };
-        format!(
-            r#"{{"weir":"avoided","kind":"{}","advice":"{advice}"}}"#,
-            self.name()
-        )
-    }
 }
 
 /// Counts that have not been written out yet.

@@ -15,7 +15,9 @@ use super::watch::Watch;
 use crate::core::gate::exchange::{Exchange, ExchangeError, Want};
 use crate::core::gate::grant::STALE;
 use crate::core::gate::table::Place;
-use crate::core::gate::{Arrival, Entry, Keeps, Key, Owner, Record, Refuse, Setting, Sight, Why};
+use crate::core::gate::{
+    Arrival, Entry, Hold, Keeps, Key, Owner, Record, Refuse, Setting, Sight, Why,
+};
 use crate::core::time::Time;
 use crate::port::{Expect, Host, HostError, Level, Stored};
 
@@ -186,12 +188,12 @@ impl Gates {
         gate: GateId,
         key: Key,
         waiter: Waiter,
-    ) -> bool {
+        ask: Hold,
+    ) -> Settled {
         let about = Some((key, waiter));
-        let settled = self.exchange(host, now, gate, about, |member, owner| {
-            Some(member.hold(owner))
-        });
-        settled == Settled::Held
+        self.exchange(host, now, gate, about, |member, owner| {
+            Some(member.hold(owner, ask))
+        })
     }
 
     /// Tells the gate how this worker's line stands.

@@ -154,6 +154,11 @@ impl Line {
         self.tally.unplanned = self.tally.unplanned.saturating_add(1);
     }
 
+    /// A call came that no gate half has seen.
+    pub fn come_unannounced(&mut self) {
+        self.tally.unannounced = self.tally.unannounced.saturating_add(1);
+    }
+
     /// An attempt that started in this epoch is answered, or over.
     pub fn decide(&mut self, epoch: u32) {
         self.undecided.remove(epoch);

@@ -6,7 +6,7 @@
 
 use super::line::{CallId, Kind, Line, Waiter};
 use crate::core::gate::exchange::{Exchange, ExchangeError, Want};
-use crate::core::gate::{Arrival, Event, Key, Outcome, Owner, Refuse, Setting, Sight};
+use crate::core::gate::{Arrival, Event, Hold, Key, Outcome, Owner, Refuse, Setting, Sight};
 
 /// A worker's side of one gate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -40,6 +40,10 @@ pub enum Settled {
     Held,
     /// Too many calls are held already.
     HoldsFull,
+    /// The call cannot try again in time.
+    HoldTooLate,
+    /// No more retries are allowed for now.
+    RetriesSpent,
     /// The event did not get into the record.
     Failed(ExchangeError),
 }
@@ -96,8 +100,8 @@ impl Member {
     }
 
     /// Asks whether one more call may be held.
-    pub fn hold(&self, owner: Owner) -> Exchange {
-        self.send(owner, Event::Hold)
+    pub fn hold(&self, owner: Owner, ask: Hold) -> Exchange {
+        self.send(owner, Event::Hold(ask))
     }
 
     /// Puts a new configuration's limits in force, ahead of all connections up to `seen`.
@@ -149,6 +153,8 @@ impl Member {
                 Settled::Held
             }
             Outcome::HoldsFull => Settled::HoldsFull,
+            Outcome::HoldTooLate => Settled::HoldTooLate,
+            Outcome::RetriesSpent => Settled::RetriesSpent,
         }
     }
 

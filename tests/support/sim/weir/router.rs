@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use weir::core::answer::{Edit, Reply};
+use weir::core::call::answer::Origin;
 use weir::core::call::arrive::{Arrived, Marked, Request};
 use weir::core::call::attempt::{AnswerHead, Begin, Next};
 use weir::core::call::read::Part;
@@ -259,7 +260,7 @@ impl Weir {
         seat.stage = Stage::Answered;
         let gate = seat.gate;
         let passed = self.ask(vm, orders, |worker, host, now| {
-            worker.answer(host, now, gate, status, &headers, true);
+            worker.answer(host, now, gate, status, &headers, said("via_upstream"));
         });
         if passed.is_none() {
             self.lose(slot, orders);
@@ -299,7 +300,7 @@ impl Weir {
         }
         if let Some((vm, gate)) = self.seat(slot).map(|seat| (seat.vm, seat.gate)) {
             self.ask(vm, orders, |worker, host, now| {
-                worker.answer(host, now, gate, reply.status, &headers, false);
+                worker.answer(host, now, gate, reply.status, &headers, said(""));
             });
         }
         self.finish(slot, orders);
@@ -396,4 +397,12 @@ fn status(headers: &Headers) -> u16 {
     let status = headers.iter().find(|(name, _)| name == b":status");
     let status = status.and_then(|(_, value)| std::str::from_utf8(value).ok());
     status.and_then(|status| status.parse().ok()).unwrap_or(0)
+}
+
+/// Where Envoy says an answer comes from.
+fn said(details: &str) -> Origin<'_, impl FnOnce() -> u64> {
+    Origin {
+        details: details.as_bytes(),
+        flags: || 0,
+    }
 }
