@@ -1,5 +1,7 @@
 //! L9, L10, L11, L12 on a real Envoy: a refusal shuts its gate on all workers, one probe opens it.
 
+#![allow(clippy::indexing_slicing, reason = "a failed helper is a failed test")]
+
 mod support;
 
 use std::time::Duration;
