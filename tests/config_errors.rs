@@ -48,13 +48,53 @@ const WHOLE: &[(&str, &str)] = &[
         r#"{"max_keys": 4097}"#,
         "max_keys: must be a whole number from 1 to 4096, not 4097",
     ),
+    (r#"{"share": 3}"#, "share: must be an object, not 3"),
+    (
+        r#"{"policies": [{"name": "a", "provider": "dashscope", "server_queue_ms": 2999}]}"#,
+        "policies[0].server_queue_ms: must be a whole number from 3000 to 120000, not 2999",
+    ),
+    (
+        r#"{"policies": [{"name": "a", "server_queue_ms": 3000}]}"#,
+        "policies[0].server_queue_ms: must be left out unless \"provider\" is \"dashscope\", which \
+         alone can be asked to queue, not 3000",
+    ),
+    (
+        r#"{"policies": [{"name": "a", "failover": {"header": "x", "value": "b"}}]}"#,
+        "policies[0].failover.cluster: missing, but required; must be the name of a cluster (not empty)",
+    ),
+    (
+        r#"{"policies": [{"name": "a", "failover": {"header": "X-Weir-B", "value": "b", "cluster": "b"}}]}"#,
+        "policies[0].failover.header: must be a header name (letters, digits and !#$%&'*+-.^_`|~, not \
+         empty) that does not begin with \"x-weir-\", not \"X-Weir-B\"",
+    ),
+    (
+        r#"{"policies": [{"name": "a", "failover": {"header": "x", "value": "a b", "cluster": "b"}}]}"#,
+        "policies[0].failover.value: must be visible ASCII characters without spaces, at least one, \
+         not \"a b\"",
+    ),
+    (
+        r#"{"share": {}}"#,
+        "share.of: missing, but required; must be a whole number from 1 to 100000",
+    ),
+    (
+        r#"{"share": {"of": 0}}"#,
+        "share.of: must be a whole number from 1 to 100000, not 0",
+    ),
+    (
+        r#"{"share": {"of": 100001}}"#,
+        "share.of: must be a whole number from 1 to 100000, not 100001",
+    ),
+    (
+        r#"{"share": {"on": 2}}"#,
+        "share.on: unknown field, given as 2; known are of",
+    ),
     (
         r#"{"max_keys": null}"#,
         "max_keys: must be a whole number from 1 to 4096, not null",
     ),
     (
         r#"{"max_keys": 18446744073709551617}"#,
-        "max_keys: must be a whole number from 1 to 4096, not 1.8446744073709552e+19",
+        "max_keys: must be a whole number from 1 to 4096, not 18446744073709551617",
     ),
     (
         r#"{"max_keys": 4294967297}"#,
@@ -66,7 +106,7 @@ const WHOLE: &[(&str, &str)] = &[
     ),
     (
         r#"{"x y": 1}"#,
-        r#"["x y"]: unknown field, given as 1; known are version, max_keys, policies"#,
+        r#"["x y"]: unknown field, given as 1; known are version, max_keys, share, policies"#,
     ),
     (
         r#"{"max_keys": 1, "max_keys": 2}"#,
@@ -482,11 +522,6 @@ const IN_POLICY: &[(&str, &str)] = &[
         r#""queue": {"fair_by": "credential", "weights": {"sk-secret": 1, "Bearer sk-secret": 2}}"#,
         "queue.weights[1]: given more than once, the second time as 2; must be given once",
     ),
-    // Not built yet.
-    (
-        r#""ramp": {"mode": "learn"}"#,
-        r#"ramp.mode: "learn" is not built yet; leave the ramp out or use {"mode":"off"}"#,
-    ),
 ];
 
 #[test]
@@ -598,6 +633,39 @@ fn bounds_are_inside() {
         let json = format!(r#"{{"max_keys": {max_keys}}}"#);
         assert_eq!(Config::parse(json.as_bytes()).unwrap().max_keys(), max_keys);
     }
+    for of in [1, 100_000] {
+        let json = format!(r#"{{"share": {{"of": {of}}}}}"#);
+        let config = Config::parse(json.as_bytes()).unwrap();
+        assert_eq!(config.policies()[0].share().envoys(), of);
+    }
+}
+
+#[test]
+fn a_share_is_part_of_every_limit_and_of_nothing_else() {
+    let with = |share: &str| {
+        let policies = r#""policies": [
+            {"name": "a", "max_concurrent_calls": 20, "queue": {"max_waiting": 100},
+             "rate": {"requests_per_second": 9, "burst": 7},
+             "ramp": {"initial_per_second": 3, "every_ms": 1000, "step_per_second": 6}},
+            {"name": "local", "provider": "ollama"}]"#;
+        Config::parse(format!("{{{share} {policies}}}").as_bytes()).unwrap()
+    };
+    let (whole, third) = (with(""), with(r#""share": {"of": 3},"#));
+    let [all, part] = [&whole, &third].map(|config| &config.policies()[0]);
+    assert_eq!(all.max_concurrent_calls().map(u32::from), Some(20));
+    assert_eq!(part.max_concurrent_calls().map(u32::from), Some(6));
+    assert_eq!(part.rate(), Rate::new(3_000_000_000, 2));
+    let step = Growth::Step(Step::new(2_000_000_000).unwrap());
+    assert_eq!(part.ramp(), Ramp::new(1_000_000_000, 1000, step));
+    assert_eq!(part.queue(), all.queue());
+    assert_eq!(part.retry(), all.retry());
+    // The profile's cap of 1 cannot be divided.
+    let exceeded = |config: &Config| {
+        let names = config.exceeded().map(|p| p.name().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(exceeded(&third), ["local"]);
+    assert_eq!(exceeded(&whole), [""; 0]);
 }
 
 #[test]

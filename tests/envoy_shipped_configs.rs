@@ -16,10 +16,11 @@ use std::path::Path;
 use support::{Call, Envoy, Gate, Provider, Reply, Seen, answers, shipped};
 
 /// Each file with the name of its policy and the cap it sets.
-const FILES: [(&str, &str, usize); 3] = [
+const FILES: [(&str, &str, usize); 4] = [
     ("minimal.yaml", "default", 8),
     ("full.yaml", "llm", 8),
     ("cluster-level.yaml", "default", 8),
+    ("failover.yaml", "default", 8),
 ];
 
 #[test]

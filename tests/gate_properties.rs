@@ -174,6 +174,7 @@ impl Worker {
                         at: now,
                         took: Duration::from_millis(random % 900),
                         random,
+                        envoys: 1,
                         is_told: false,
                     });
                 }

@@ -108,14 +108,14 @@ fn excess(starts: &[u64], burst: u32, per_second: u64) -> i128 {
 proptest! {
     #[test]
     fn l7_every_window_holds_burst_and_rate(rate in rates(), burst in 1..20_u32, acts in acts()) {
-        let pace = Pace { rate, burst, ramp: None };
+        let pace = Pace { rate, burst, ramp: None, learns: false };
         let starts = run(&pace, &acts, |_, _| {});
         prop_assert!(excess(&starts, burst, rate) <= 0, "{starts:?}");
     }
 
     #[test]
     fn l7_under_a_ramp_no_window_holds_more_than_the_rate(rate in rates(), ramp in ramps(), burst in 1..5_u32, acts in acts()) {
-        let pace = Pace { rate, burst, ramp: Some(ramp) };
+        let pace = Pace { rate, burst, ramp: Some(ramp), learns: false };
         let starts = run(&pace, &acts, |bucket, now| {
             assert!(bucket.rate(&pace, now) <= rate);
         });
@@ -124,7 +124,7 @@ proptest! {
 
     #[test]
     fn l7_the_level_grows_no_faster_than_the_ramp(ramp in ramps(), acts in acts()) {
-        let pace = Pace { rate: Pace::NO_RATE, burst: 1, ramp: Some(ramp) };
+        let pace = Pace { rate: Pace::NO_RATE, burst: 1, ramp: Some(ramp), learns: false };
         let mut last: Option<(u64, f64)> = None;
         run(&pace, &acts, |bucket, now| {
             let level = bucket.rate(&pace, now) as f64;

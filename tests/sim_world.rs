@@ -156,6 +156,71 @@ fn every_call_is_accounted_for() {
     }
 }
 
+/// L1, L7: Envoys that know nothing of each other stay within the account's limits together.
+#[test]
+fn envoys_that_share_an_account_keep_its_limits_together() {
+    let limits = r#""policies":[{"name":"p","max_concurrent_calls":20,
+        "rate":{"requests_per_second":30,"burst":8}}]"#;
+    let models = r#"[{"name":"cap","kind":"concurrency","limit":20},
+        {"name":"rate","kind":"token_bucket","per_second":30,"burst":8}]"#;
+    let load = Load::named("constant:60:8").expect("a load");
+    for model in parse("m.json", models).expect("models") {
+        let refused = |share: &str| {
+            let mut surroundings = surroundings(&format!("{{{share}{limits}}}"));
+            surroundings.envoys = 4;
+            let scene = Scene {
+                model: &model,
+                load: &load,
+                seed: 8,
+                surroundings: &surroundings,
+            };
+            let tally = scene.run(PeerName::Weir, None).expect("nothing is written");
+            assert!(tally.served() > 200, "{} {}", model.name, tally.served());
+            tally.refused
+        };
+        assert_eq!(refused(r#""share":{"of":4},"#), 0, "{}", model.name);
+        assert!(refused("") > 0, "{}", model.name);
+    }
+}
+
+/// L9: a provider that says what is left is refused less often than one that does not, and serves as
+/// many.
+#[test]
+fn what_a_provider_says_is_left_saves_refusals() {
+    let load = Load::named("constant:14:20").expect("a load");
+    let mut surroundings = surroundings(r#"{"policies":[{"name":"p"}]}"#);
+    surroundings.envoys = 1;
+    let total = |tells: &str| {
+        let json = format!(
+            r#"[{{"name":"m","kind":"fixed_window","limit":100,"window_ms":10000,
+                "tells":["retry_after_ms"{tells}]}}]"#
+        );
+        let models = parse("m.json", &json).expect("models");
+        let seeds = (1..=5).map(|seed| {
+            let scene = Scene {
+                model: &models[0],
+                load: &load,
+                seed,
+                surroundings: &surroundings,
+            };
+            let tally = scene.run(PeerName::Weir, None).expect("nothing is written");
+            (tally.refused, tally.served())
+        });
+        seeds.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    };
+    let (silent, served_silent) = total("");
+    let (told, served_told) = total(r#","remaining""#);
+    println!("refused {silent} of silent, {told} of told; served {served_silent}, {served_told}");
+    assert!(
+        told * 4 <= silent,
+        "{told} refusals, {silent} without a word"
+    );
+    assert!(
+        served_told * 100 >= served_silent * 97,
+        "{served_told}, {served_silent}"
+    );
+}
+
 #[test]
 fn loads_have_the_calls_that_their_shapes_promise() {
     let calls = |name: &str| {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use libfuzzer_sys::fuzz_target;
 
 use weir::core::classify::Class;
+use weir::core::gate::headroom::Told;
 use weir::core::gate::owner::SLOTS;
 use weir::core::gate::ramp::{Growth, Ramp};
 use weir::core::gate::{
@@ -141,6 +142,7 @@ impl Script<'_> {
             },
             accepted: self.epoch()?,
             taken_back: self.epoch()?,
+            told: self.told()?,
         })
     }
 
@@ -156,6 +158,7 @@ impl Script<'_> {
             at: Time(self.wide()?),
             took: Duration::from_nanos(self.wide()?),
             random: self.wide()?,
+            envoys: self.small()?,
             is_told: self.byte()? % 2 == 1,
         })
     }
@@ -165,6 +168,20 @@ impl Script<'_> {
             0 => None,
             _ => Some(self.small()?),
         })
+    }
+
+    fn told(&mut self) -> Option<Option<Told>> {
+        if self.byte()? % 2 == 0 {
+            return Some(None);
+        }
+        Some(Some(Told {
+            remaining: self.small()?,
+            limit: self.small()?,
+            reset: Time(self.wide()?),
+            began: Time(self.wide()?),
+            counted: self.small()?,
+            random: self.wide()?,
+        }))
     }
 
     fn order(&mut self) -> Option<Order> {
@@ -198,6 +215,7 @@ impl Script<'_> {
             },
             burst: self.small()?.clamp(1, 100_000),
             ramp: (kind % 8 > 3).then_some(ramp),
+            learns: kind % 16 > 7,
         })
     }
 

@@ -18,6 +18,8 @@ pub mod classify;
 pub mod config;
 pub mod fnv;
 pub mod gate;
+mod json;
+pub mod ordered;
 pub mod report;
 pub mod retry;
 pub mod secret;

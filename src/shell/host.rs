@@ -181,6 +181,11 @@ impl Envoy {
         }
     }
 
+    /// Has the route of the stream of the running callback chosen anew, by the headers as they are now.
+    pub(super) fn choose_route_again(&self) {
+        let _ = hostcalls::call_foreign_function("clear_route_cache", None);
+    }
+
     pub(super) fn property(&self, path: &[&str]) -> Option<Vec<u8>> {
         hostcalls::get_property(path.to_vec()).ok().flatten()
     }

@@ -53,6 +53,24 @@ impl Stream {
         }
     }
 
+    /// A call whose gate is shut may go elsewhere first.
+    fn turn_or_arrive(&self, request: &Request<'_>) -> Action {
+        let host = &self.vm.host;
+        let turn = self
+            .vm
+            .ask(|worker, host, now| worker.turn_elsewhere(host, now, request, &self.config));
+        let Some(turn) = turn.flatten() else {
+            return self.arrive(request);
+        };
+        host.edit(Map::Request, &[turn.edit]);
+        host.choose_route_again();
+        self.arrive(&Request {
+            cluster: &turn.cluster,
+            headers: &host.headers(Map::Request),
+            ..*request
+        })
+    }
+
     fn arrive(&self, request: &Request<'_>) -> Action {
         let host = &self.vm.host;
         let arrived = self
@@ -96,11 +114,17 @@ impl Stream {
                 .map(Duration::from_millis),
             request_complete,
         };
-        let new = self.vm.ask(|worker, host, now| {
-            worker.begin_attempt(host, now, self.id, begin, request, &self.config)
+        let begun = self.vm.ask(|worker, host, now| {
+            let new = worker.begin_attempt(host, now, self.id, begin, request, &self.config);
+            let edit = worker.ask_server_to_queue(now, self.id, request.headers);
+            (new, edit)
         });
-        if let Some(Some(reference)) = new {
+        let (new, edit) = begun.unwrap_or_default();
+        if let Some(reference) = new {
             host.leave(REFERENCE, &reference);
+        }
+        if let Some(edit) = edit {
+            host.edit(Map::Request, &[edit]);
         }
         Action::Continue
     }
@@ -204,7 +228,7 @@ impl HttpContext for Stream {
             Action::Continue
         } else {
             self.half = Half::Gate;
-            self.arrive(&request)
+            self.turn_or_arrive(&request)
         };
         self.vm.keep_pace(&self.pace);
         action

@@ -6,7 +6,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::memhost::call::ms;
 use crate::memhost::{Ask, Reply, Sim, State};
 
-const ONE: &str = r#""max_concurrent_calls":1"#;
+const ONE: &str = r#""ramp":{"mode":"off"},"max_concurrent_calls":1"#;
 
 #[test]
 fn l2_waiters_start_in_the_order_of_their_arrival_across_workers() {

@@ -10,7 +10,8 @@ use crate::memhost::call::ms;
 use crate::memhost::{Ask, Reply, Sim, State};
 
 /// Refused calls are not held, so that none of them is the probe.
-const ONCE: &str = r#""retry":{"retry_max_attempts":1,"burst_max_attempts":1}"#;
+const ONCE: &str =
+    r#""ramp":{"mode":"off"},"retry":{"retry_max_attempts":1,"burst_max_attempts":1}"#;
 
 fn asks(reply: Reply, millis: &'static str) -> Reply {
     reply.header("retry-after-ms", millis)
@@ -133,10 +134,10 @@ fn l12_what_stays_without_headers_for_the_grace_delays_the_probe_no_longer() {
 fn l12_a_long_answer_does_not_shut_the_gate() {
     for owner_waits in [true, false] {
         let (mut sim, _) = refused(2, 1, Reply::rate());
-        sim.run(ms(100));
+        sim.run(ms(50));
         let probe = sim.arrive(Ask::on(0));
         let waits = sim.arrive(Ask::on(usize::from(!owner_waits)));
-        sim.run(ms(200));
+        sim.run(ms(30));
         assert_eq!(sim.state(probe), State::Running(1));
         sim.run(ms(199));
         assert_eq!(sim.state(waits), State::Waiting);
@@ -153,7 +154,7 @@ fn l12_a_probe_without_a_verdict_makes_the_next_waiter_the_probe_at_once() {
         sim.run(ms(1));
         sim.arrive(Ask::on(w))
     });
-    sim.run(ms(295));
+    sim.run(ms(75));
     assert_eq!(running(&sim, &waits), waits[..1]);
     sim.abort(waits[0]);
     assert_eq!(running(&sim, &waits), waits[1..2], "its client left");
@@ -193,7 +194,7 @@ fn l12_if_nobody_waits_the_next_to_come_is_the_probe() {
 #[test]
 fn l9_refused_probes_double_the_pause_and_an_accepted_one_ends_that() {
     let (mut sim, _) = refused(1, 1, Reply::rate());
-    for pause in [300, 600, 1200] {
+    for pause in [80, 160, 320] {
         let probe = sim.arrive(Ask::on(0));
         sim.run(ms(pause - 1));
         assert_eq!(sim.state(probe), State::Waiting, "{pause}");
@@ -202,13 +203,13 @@ fn l9_refused_probes_double_the_pause_and_an_accepted_one_ends_that() {
         sim.answer(probe, Reply::rate());
     }
     let probe = sim.arrive(Ask::on(0));
-    sim.run(ms(2400));
+    sim.run(ms(640));
     sim.answer(probe, Reply::ok());
     assert_eq!(recovery(&sim).misses, 0);
     let next = sim.arrive(Ask::on(0));
     assert_eq!(sim.state(next), State::Running(1));
     sim.answer(next, Reply::rate());
-    assert_eq!(recovery(&sim).until, sim.now + ms(300));
+    assert_eq!(recovery(&sim).until, sim.now + ms(80));
     assert_eq!(recovery(&sim).epoch, 5);
 }
 
@@ -237,7 +238,7 @@ fn l9_a_body_prolongs_the_pause_that_the_headers_began() {
     let [refused, _other] = [0, 0].map(|w| sim.arrive(Ask::on(w)));
     let began = sim.now;
     sim.head(refused, Reply::new(429));
-    assert_eq!(recovery(&sim).until, began + ms(300));
+    assert_eq!(recovery(&sim).until, began + ms(80));
     sim.run(ms(50));
     let body = br#"{"error":{"code":"rate_limit_exceeded","message":"Please try again in 4s."}}"#;
     sim.part(refused, body, true);

@@ -38,6 +38,7 @@ const COUNTERS: &[&str] = &[
     "gave_up.class.overloaded",
     "gave_up.class.quota_exhausted",
     "gave_up.class.other",
+    "failed_over",
     "unplanned",
     "retry_dropped",
     "grants_by_wake",
@@ -119,7 +120,7 @@ fn gauges_and_histograms_have_their_stated_names() {
     let expected = [
         ("weir.policy.p.delay", vec![1000]),
         ("weir.policy.p.hold", vec![1000]),
-        ("weir.policy.p.wait", vec![340]),
+        ("weir.policy.p.wait", vec![120]),
     ];
     let expected: Vec<_> = expected.map(|(n, v)| (n.to_owned(), v)).into();
     let histograms: Vec<_> = histograms

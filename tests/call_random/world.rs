@@ -45,6 +45,8 @@ fn reply(which: usize) -> Reply {
         Reply::burst(),
         Reply::new(429),
         Reply::rate().header("retry-after-ms", "700"),
+        Reply::ok().header("ratelimit", r#""few";r=1;t=2"#),
+        Reply::ok().header("ratelimit", r#""none";r=0;t=1"#),
         Reply::new(503).header("retry-after", "99999999999"),
         Reply::new(529).body("overloaded"),
         Reply::new(500).body(r#"{"error":{"type":"overloaded_error"}}"#),

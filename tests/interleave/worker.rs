@@ -178,6 +178,7 @@ impl Worker {
             at: now,
             took: Duration::ZERO,
             random: 0,
+            envoys: 1,
             is_told: false,
         });
     }

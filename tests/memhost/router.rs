@@ -52,6 +52,8 @@ impl Sim {
             };
             let left = seat.begin_attempt(self.now, stream, begin, &request, &call.config);
             call.reference = left.or(call.reference);
+            let edits = seat.attempt_edits(self.now, stream, &call.headers);
+            edit(&mut call.headers, &edits);
         }
         let attempt = Attempt {
             number,

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use weir::core::answer::Edit;
 use weir::core::call::arrive::{Arrived, Request};
 use weir::core::call::attempt::{AnswerHead, Begin, Next};
+use weir::core::call::failover::Turn;
 use weir::core::call::read::Part;
 use weir::core::call::{Action, Headers, StreamId, Worker};
 use weir::core::time::Time;
@@ -51,8 +52,23 @@ impl Vm for Seat {
         request: &Request<'_>,
         plugin: &Rc<Plugin>,
     ) -> Arrived {
-        self.worker
-            .arrive(&self.host, now, gate, request, &plugin.config)
+        let config = &plugin.config;
+        let turn = self.worker.turn_elsewhere(&self.host, now, request, config);
+        let Some(Turn { edit, cluster }) = turn else {
+            return self.worker.arrive(&self.host, now, gate, request, config);
+        };
+        let mut headers = request.headers.clone();
+        super::call::edit(&mut headers, std::slice::from_ref(&edit));
+        let request = Request {
+            cluster: &cluster,
+            headers: &headers,
+            ..*request
+        };
+        let mut arrived = self.worker.arrive(&self.host, now, gate, &request, config);
+        if let Arrived::Start(marked) | Arrived::Wait(marked) = &mut arrived {
+            marked.edits.insert(0, edit);
+        }
+        arrived
     }
 
     fn begin_attempt(
@@ -65,6 +81,11 @@ impl Vm for Seat {
     ) -> Option<[u8; 16]> {
         self.worker
             .begin_attempt(&self.host, now, stream, begin, request, &plugin.config)
+    }
+
+    fn attempt_edits(&mut self, now: Time, stream: StreamId, headers: &Headers) -> Vec<Edit> {
+        let edit = self.worker.ask_server_to_queue(now, stream, headers);
+        edit.into_iter().collect()
     }
 
     fn complete_request(&mut self, _: Time, stream: StreamId) {

@@ -56,6 +56,9 @@ pub(crate) trait Vm {
         plugin: &Rc<Plugin>,
     ) -> Option<[u8; 16]>;
 
+    /// What the attempt half changes in the request of an attempt that has just begun.
+    fn attempt_edits(&mut self, now: Time, stream: StreamId, headers: &Headers) -> Vec<Edit>;
+
     /// The attempt's request has gone out to its end.
     fn complete_request(&mut self, now: Time, stream: StreamId);
 

@@ -370,6 +370,22 @@ extern "C" fn random_get(buffer: *mut u8, size: usize) -> u16 {
     u16::from(drawn.is_none())
 }
 
+#[unsafe(no_mangle)]
+extern "C" fn proxy_call_foreign_function(
+    name: *const u8,
+    name_size: usize,
+    _arguments: *const u8,
+    _arguments_size: usize,
+    _results: *mut *mut u8,
+    _results_size: *mut usize,
+) -> Status {
+    // SAFETY: see above.
+    match unsafe { text(name, name_size) } {
+        "clear_route_cache" => Status::Ok,
+        _ => Status::NotFound,
+    }
+}
+
 /// Imports of the SDK that the shell has no use for. The linker wants them, nobody calls them, and so
 /// their arguments do not matter.
 macro_rules! without_use {
@@ -395,7 +411,6 @@ without_use! {
     proxy_grpc_cancel
     proxy_grpc_close
     proxy_get_status
-    proxy_call_foreign_function
     proxy_done
     proxy_get_metric
 }

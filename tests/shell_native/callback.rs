@@ -192,6 +192,11 @@ pub(crate) fn begin_attempt(now: Time, begun: Begun) -> Option<[u8; 16]> {
     left(id).filter(|left| was_left.as_deref() != Some(left.as_slice()))
 }
 
+/// What the attempt half changed in the request when it began.
+pub(crate) fn attempt_edits(id: u32) -> Vec<Edit> {
+    with(|host| host.stream(id).request.take_edits())
+}
+
 /// The rest of a request goes by, as a body or as trailers.
 pub(crate) fn complete_request(now: Time, id: u32) {
     with(|host| host.stream(id).is_complete = true);

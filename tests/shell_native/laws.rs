@@ -10,8 +10,12 @@ mod death;
 mod degraded;
 #[path = "../call_laws/delay.rs"]
 mod delay;
+#[path = "../call_laws/failover.rs"]
+mod failover;
 #[path = "../call_laws/halves.rs"]
 mod halves;
+#[path = "../call_laws/headroom.rs"]
+mod headroom;
 #[path = "../call_laws/keys.rs"]
 mod keys;
 #[path = "../call_laws/leave.rs"]
@@ -26,8 +30,12 @@ mod recovery;
 mod refused;
 #[path = "../call_laws/reload.rs"]
 mod reload;
+#[path = "../call_laws/server_queue.rs"]
+mod server_queue;
 #[path = "../call_laws/shadow.rs"]
 mod shadow;
+#[path = "../call_laws/share.rs"]
+mod share;
 #[path = "../call_laws/stats.rs"]
 mod stats;
 #[path = "../call_laws/successes.rs"]

@@ -145,6 +145,10 @@ impl Vm for Seat {
         self.run(move || callback::begin_attempt(now, begun))
     }
 
+    fn attempt_edits(&mut self, _: Time, stream: StreamId, _: &Headers) -> Vec<Edit> {
+        self.run(move || callback::attempt_edits(stream))
+    }
+
     fn complete_request(&mut self, now: Time, stream: StreamId) {
         self.run(move || callback::complete_request(now, stream));
     }

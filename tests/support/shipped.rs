@@ -23,16 +23,30 @@ pub(crate) fn as_shipped(file: &str) -> Bootstrap {
 
 /// The file on free ports, with this provider in place of the one on the internet and no TLS to it.
 pub(crate) fn to(provider: SocketAddr, file: &str) -> Bootstrap {
-    Bootstrap::yaml(text_to(provider, file))
+    Bootstrap::yaml(text_to([provider; 2], file))
+}
+
+/// A file with two providers.
+pub(crate) fn to_two(first: SocketAddr, second: SocketAddr, file: &str) -> Bootstrap {
+    Bootstrap::yaml(text_to([first, second], file))
 }
 
 /// The same without one setting.
 pub(crate) fn without(setting: &str, provider: SocketAddr, file: &str) -> Bootstrap {
-    Bootstrap::yaml(replace_once(&text_to(provider, file), setting, ""))
+    Bootstrap::yaml(replace_once(&text_to([provider; 2], file), setting, ""))
 }
 
-fn text_to(provider: SocketAddr, file: &str) -> String {
-    let mut yaml = text(file);
+fn text_to([provider, second]: [SocketAddr; 2], file: &str) -> String {
+    let mut yaml = text(file).replace(
+        "address: api.second-llm.com, port_value: 443",
+        &format!("address: {}, port_value: {}", second.ip(), second.port()),
+    );
+    for (with_anchor, plain) in [
+        ("transport_socket: &tls", "transport_socket:"),
+        ("transport_socket: *tls", ""),
+    ] {
+        yaml = yaml.replace(with_anchor, plain);
+    }
     for (old, new) in [
         ("port_value: 10000", "port_value: 0".to_owned()),
         ("port_value: 9901", "port_value: 0".to_owned()),

@@ -1,10 +1,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use serde::Serialize;
-
 use super::retry_after;
 use crate::core::classify::Class;
+use crate::core::json::Object;
 use crate::core::retry::uniform;
 use crate::core::time::millis_up;
 
@@ -110,29 +109,29 @@ impl Refusal<'_> {
             ("x-weir-attempts", "0".to_owned()),
         ];
         headers.extend(retry_after::headers(wait));
-        let body = Body {
-            error: Error {
-                message: &self.message(wait),
-                r#type: "rate_limit_error",
-                code: &format!("weir_{reason}"),
-                param: None,
-                weir: Details {
-                    refused: reason,
-                    policy: self.policy,
-                    limit: self.limit,
-                    class: self.class.map(Class::name),
-                    position: self.position,
-                    expected_wait_ms: self.expected_wait.map(millis_up),
-                    retry_after_ms: millis_up(wait).max(1),
-                    sent_upstream: false,
-                },
-            },
-        };
+        let mut weir = Object::new()
+            .text("refused", reason)
+            .text("policy", self.policy)
+            .optional_text("limit", self.limit);
+        if let Some(class) = self.class {
+            weir = weir.text("class", class.name());
+        }
+        let weir = weir
+            .optional_number("position", self.position)
+            .optional_number("expected_wait_ms", self.expected_wait.map(millis_up))
+            .number("retry_after_ms", millis_up(wait).max(1))
+            .written("sent_upstream", "false");
+        let error = Object::new()
+            .text("message", &self.message(wait))
+            .text("type", "rate_limit_error")
+            .text("code", &format!("weir_{reason}"))
+            .optional_text("param", None)
+            .written("weir", &weir.finish());
+        let body = Object::new().written("error", &error.finish());
         Reply {
             status: 429,
             headers,
-            // Strings and numbers always serialize; the headers alone would still be an answer.
-            body: serde_json::to_vec(&body).unwrap_or_default(),
+            body: body.finish().into_bytes(),
         }
     }
 
@@ -149,33 +148,6 @@ impl Refusal<'_> {
             millis_up(wait).div_ceil(1000).max(1),
         )
     }
-}
-
-#[derive(Serialize)]
-struct Body<'a> {
-    error: Error<'a>,
-}
-
-#[derive(Serialize)]
-struct Error<'a> {
-    message: &'a str,
-    r#type: &'static str,
-    code: &'a str,
-    param: Option<&'static str>,
-    weir: Details<'a>,
-}
-
-#[derive(Serialize)]
-struct Details<'a> {
-    refused: &'static str,
-    policy: &'a str,
-    limit: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    class: Option<&'static str>,
-    position: Option<u64>,
-    expected_wait_ms: Option<u64>,
-    retry_after_ms: u64,
-    sent_upstream: bool,
 }
 
 #[cfg(test)]

@@ -114,6 +114,7 @@ impl Worker {
         let is_news = match for_all(verdict, call.policy()) {
             None => self.accept(place, call.epoch),
             Some((class, least)) => {
+                let envoys = call.policy().map_or(1, |policy| policy.share().envoys());
                 let line = self.gates.line_mut(place);
                 line.decide(call.epoch);
                 line.refuse(Refusal {
@@ -123,6 +124,7 @@ impl Worker {
                     at: now,
                     took: now.since(call.started.unwrap_or(now)),
                     random: host.random(),
+                    envoys,
                     is_told: false,
                 });
                 true

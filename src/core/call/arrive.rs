@@ -168,6 +168,7 @@ impl Worker {
             phantom: None,
             attempts: LiteMap::new(),
             attempts_made: 0,
+            asks_server_to_queue: false,
             backoff: Backoff::default(),
             passed: None,
             undo: Undo::default(),
@@ -178,7 +179,12 @@ impl Worker {
     }
 
     /// What names the call's gate. None if the process's secret is needed for it and cannot be had.
-    fn identity(&mut self, host: &impl Host, policy: &Policy, facts: &Facts<'_>) -> Option<u128> {
+    pub(super) fn identity(
+        &mut self,
+        host: &impl Host,
+        policy: &Policy,
+        facts: &Facts<'_>,
+    ) -> Option<u128> {
         if policy.needs_secret() && self.secret.is_none() {
             self.secret = Some(Secret::of_process(host).ok()?);
         }

@@ -111,6 +111,7 @@ impl Worker {
                 began: now,
                 has_slot,
                 epoch,
+                counted: self.counted(call.place),
                 is_undecided: has_slot,
                 told: None,
                 request_complete: begin.request_complete,
@@ -170,6 +171,9 @@ impl Worker {
             true => Vec::new(),
             false => remove_marks(&headers),
         };
+        if (200..300).contains(&status) {
+            self.tell_headroom(host, now, call, stream, &headers);
+        }
         if (200..300).contains(&status) && !is_whole {
             let attempt = call.attempts.get(&stream);
             let look = attempt.and_then(|a| self.begin_look(now, call, a, status, &headers));

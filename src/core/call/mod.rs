@@ -9,7 +9,9 @@
 //! 6. [`end`]: it is over, however that came, and gives back all it had.
 //!
 //! `verdict` is what the gate hears of it all, `turn_away` what a shut gate means for those who wait,
-//! `refuse` is how Weir itself says no; `shadow` is a policy that only watches. [`due`] holds what the clock does to it. All of it is one [`Worker`] per VM: Envoy runs a stream's
+//! `refuse` is how Weir itself says no; `shadow` is a policy that only watches; `server_queue` has a
+//! provider queue on its side, and `headroom` is what it says of the calls that are left; `failover` turns a call
+//! away from a shut gate before it arrives there. [`due`] holds what the clock does to it. All of it is one [`Worker`] per VM: Envoy runs a stream's
 //! callbacks on one thread, and both halves of Weir share that thread's VM.
 //!
 //! Nothing here touches a stream. A callback gets back what to do with its own stream; what to do
@@ -21,20 +23,21 @@ pub mod attempt;
 mod configs;
 pub mod due;
 pub mod end;
+pub mod failover;
+mod headroom;
 pub mod hold;
 mod look;
 mod marks;
 mod rank;
 pub mod read;
 mod refuse;
+mod server_queue;
 mod shadow;
 pub mod start;
 mod state;
 mod timers;
 mod turn_away;
 mod verdict;
-
-use std::collections::BTreeMap;
 
 use configs::Configs;
 use state::Call;
@@ -48,12 +51,13 @@ use crate::core::fnv::fnv64;
 use crate::core::gate::order::{Class, arrival};
 use crate::core::gate::ramp::{Growth, Ramp};
 use crate::core::gate::{Pace, Setting};
+use crate::core::ordered::OrderedMap;
 use crate::core::report::stats::Stats;
 use crate::core::report::{LogBudget, Names};
 use crate::core::secret::Secret;
 use crate::core::time::Time;
 use crate::core::wait::{CallId, Gates};
-use crate::port::Host;
+use crate::port::{Host, Level};
 
 /// A stream of the host: one downstream stream, or one attempt.
 pub type StreamId = u32;
@@ -98,9 +102,9 @@ impl Action {
 #[derive(Debug)]
 pub struct Worker {
     gates: Gates,
-    calls: BTreeMap<CallId, Box<Call>>,
+    calls: OrderedMap<CallId, Box<Call>>,
     /// Which call a stream belongs to, for both halves.
-    streams: BTreeMap<StreamId, CallId>,
+    streams: OrderedMap<StreamId, CallId>,
     timers: Timers,
     /// Policies seen.
     policies: Names,
@@ -127,8 +131,8 @@ impl Worker {
     pub fn new(nonce: u64) -> Worker {
         Worker {
             gates: Gates::default(),
-            calls: BTreeMap::new(),
-            streams: BTreeMap::new(),
+            calls: OrderedMap::new(),
+            streams: OrderedMap::new(),
             timers: Timers::default(),
             policies: Names::default(),
             configs: Configs::default(),
@@ -174,6 +178,9 @@ impl Worker {
                 self.gates.configure(host, now, place, setting, seen);
             }
         }
+        config
+            .exceeded()
+            .for_each(|policy| tell_exceeded(host, policy));
     }
 
     fn take_id(&mut self) -> CallId {
@@ -212,6 +219,18 @@ impl Worker {
     }
 }
 
+/// More Envoys share a cap than it has calls.
+fn tell_exceeded(host: &impl Host, policy: &Policy) {
+    let line = [
+        "weir: policy ",
+        policy.name(),
+        ": max_concurrent_calls is below share.of, and each Envoy keeps 1: up to ",
+        &policy.share().envoys().to_string(),
+        " calls at one time in all",
+    ];
+    host.log(Level::Warn, &line.concat());
+}
+
 /// The hash by which a gate's record names its policy.
 fn policy_id(name: &str) -> u64 {
     fnv64(name.as_bytes())
@@ -233,6 +252,7 @@ fn pace_of(policy: &Policy) -> Pace {
             .rate()
             .map_or(Pace::NO_RATE, |rate| rate.per_second_nano()),
         burst: policy.rate().map_or(1, |rate| rate.burst()),
+        learns: policy.learns(),
         ramp: policy.ramp().map(|ramp| Ramp {
             initial: ramp.initial_nano(),
             every: u64::try_from(ramp.every().as_nanos()).unwrap_or(u64::MAX),

@@ -46,6 +46,8 @@ pub(super) struct Call {
     pub(super) attempts: LiteMap<StreamId, Attempt>,
     /// The number of the latest attempt.
     pub(super) attempts_made: u32,
+    /// Weir, and not the client, has asked the provider to let it wait.
+    pub(super) asks_server_to_queue: bool,
     pub(super) backoff: Backoff,
     /// The refusal that is on its way to the client.
     pub(super) passed: Option<Passed>,
@@ -130,6 +132,8 @@ pub(super) struct Attempt {
     pub(super) has_slot: bool,
     /// The gate's epoch in which it started.
     pub(super) epoch: u32,
+    /// What the gate had counted of starts by then, if calls were running out.
+    pub(super) counted: u32,
     /// The gate does not know yet whether it is accepted.
     pub(super) is_undecided: bool,
     /// What the gate was told of its refusal.

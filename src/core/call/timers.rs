@@ -4,9 +4,10 @@
 //! changes several times in its life, and finding the old one in a heap is dearer than leaving it.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
 
 use super::state::Call;
+use crate::core::ordered::OrderedMap;
 use crate::core::time::Time;
 use crate::core::wait::CallId;
 
@@ -44,7 +45,7 @@ impl Timers {
     pub(super) fn take_due(
         &mut self,
         now: Time,
-        calls: &mut BTreeMap<CallId, Box<Call>>,
+        calls: &mut OrderedMap<CallId, Box<Call>>,
     ) -> Option<CallId> {
         while let Some(Reverse((time, id))) = self.heap.peek().copied()
             && time <= now
@@ -61,7 +62,7 @@ impl Timers {
     }
 
     /// Throws out times that no longer count, once they are too many.
-    pub(super) fn tidy(&mut self, calls: &BTreeMap<CallId, Box<Call>>) {
+    pub(super) fn tidy(&mut self, calls: &OrderedMap<CallId, Box<Call>>) {
         if self.heap.len() > 2 * self.live + LEFT_BEHIND {
             let counts =
                 |time: Time, id: &CallId| calls.get(id).is_some_and(|c| c.due == Some(time));

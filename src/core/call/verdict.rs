@@ -51,6 +51,7 @@ impl Worker {
             return self.take_back(host, now, call, stream);
         };
         let counts = call.has_own_slots();
+        let policy = call.config.policies().get(call.policy);
         let Some((attempt, place)) = call.attempts.get_mut(&stream).zip(call.place) else {
             return;
         };
@@ -61,6 +62,7 @@ impl Worker {
         }
         let at = before.map_or(now, |told| told.at);
         attempt.told = Some(Told { class, least, at });
+        let envoys = policy.map_or(1, |policy| policy.share().envoys());
         self.gates.line_mut(place).refuse(Refusal {
             epoch: attempt.epoch,
             class,
@@ -68,6 +70,7 @@ impl Worker {
             at,
             took: at.since(attempt.began),
             random: host.random(),
+            envoys,
             is_told: before.is_some(),
         });
         if !attempt.has_slot {

@@ -44,3 +44,4 @@ pub use provider::{NAMES as PROVIDER_NAMES, Provider};
 pub use rule::{Conditions, MAX_DEPTH, MAX_TEXT, Rule, RuleError};
 pub use status::{is_refusal_status, may_refuse};
 pub use verdict::{Confidence, Evidence, Scope, StatedLimits, Verdict, What};
+pub use wait::{Headroom, headroom};

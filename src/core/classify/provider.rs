@@ -24,6 +24,11 @@ impl Provider {
         self.0
     }
 
+    /// Whether it can be asked to let a call wait at its side, in place of refusing it.
+    pub fn can_queue(self) -> bool {
+        self.0 == "dashscope"
+    }
+
     /// How many concurrent calls a server of this kind is known to work on at a time, used where
     /// a policy does not say. None: no such number, so no cap.
     pub fn declared_concurrency(self) -> Option<NonZeroU32> {

@@ -6,7 +6,8 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use super::classify::Classify;
-use super::limits::{Growth, Mode, Ramp, Rate};
+use super::failover::Failover;
+use super::limits::{Growth, Mode, Ramping, Rate};
 use super::names::HeaderName;
 use super::policy::{KeyPart, Matcher, Policy};
 use super::queue::{FairBy, Fairness, Queue};
@@ -16,13 +17,14 @@ use crate::core::fnv::fnv64;
 
 impl Policy {
     /// Identifies the limits a gate of this policy works under: `max_concurrent_calls`, `rate`,
-    /// `ramp`, `queue.max_waiting`, and whether there is a `queue.fair_by`, since that changes what
+    /// `ramp`, how many Envoys share them, `queue.max_waiting`, and whether there is a `queue.fair_by`, since that changes what
     /// the order of calls means. Two policies that differ in other things only have the same.
     pub fn limits_hash(&self) -> u64 {
         let mut out = Canonical::default();
         out.number(u64::from(
             self.max_concurrent_calls.map_or(0, NonZeroU32::get),
         ));
+        out.number(u64::from(self.share.envoys()));
         out.number(u64::from(self.queue.max_waiting));
         out.rate(self.rate);
         out.ramp(self.ramp);
@@ -55,6 +57,7 @@ impl Canonical {
             mode,
             matcher,
             provider,
+            share,
             key,
             max_concurrent_calls,
             rate,
@@ -62,6 +65,8 @@ impl Canonical {
             queue,
             retry,
             patience_header,
+            server_queue,
+            failover,
             classify,
         } = policy;
         self.text(name.as_str());
@@ -71,6 +76,7 @@ impl Canonical {
         });
         self.matcher(matcher);
         self.text(provider.name());
+        self.number(u64::from(share.envoys()));
         self.list(key, Canonical::key_part);
         self.number(u64::from(max_concurrent_calls.map_or(0, NonZeroU32::get)));
         self.rate(*rate);
@@ -78,6 +84,8 @@ impl Canonical {
         self.queue(queue);
         self.retry(retry);
         self.header(patience_header.as_ref());
+        self.duration(server_queue.unwrap_or_default());
+        self.failover(failover.as_ref());
         self.classify(classify);
     }
 
@@ -110,9 +118,11 @@ impl Canonical {
         self.number(u64::from(rate.map_or(0, Rate::burst)));
     }
 
-    fn ramp(&mut self, ramp: Option<Ramp>) {
-        let Some(ramp) = ramp else {
-            return self.number(0);
+    fn ramp(&mut self, ramping: Ramping) {
+        let ramp = match ramping {
+            Ramping::Learned => return self.number(u64::MAX),
+            Ramping::Off => return self.number(0),
+            Ramping::Stated(ramp) => ramp,
         };
         self.number(ramp.initial_nano());
         self.duration(ramp.every());
@@ -176,6 +186,23 @@ impl Canonical {
         self.window(*burst_window);
         self.duration(*retry_after_cap);
         self.duration(*budget);
+    }
+
+    /// An empty header is none.
+    fn failover(&mut self, failover: Option<&Failover>) {
+        let Some(failover) = failover else {
+            return self.header(None);
+        };
+        let Failover {
+            header,
+            value,
+            cluster,
+            after,
+        } = failover;
+        self.header(Some(header));
+        self.text(value);
+        self.text(cluster);
+        self.duration(*after);
     }
 
     fn classify(&mut self, classify: &Classify) {

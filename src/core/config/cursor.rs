@@ -2,10 +2,9 @@
 
 use std::fmt::Write;
 
-use serde_json::Number;
-
 use super::json::{Json, quoted};
 use super::limits::NANO;
+use super::number;
 use super::{ConfigError, Nearest, Rule};
 
 /// A value and where it stands.
@@ -85,10 +84,7 @@ impl<'a> At<'a> {
     /// `Struct` holds nothing but doubles.
     pub(super) fn whole(&self, min: u32, max: u32) -> Result<u32, ConfigError> {
         let whole = match self.value {
-            Json::Number(number) => number
-                .as_u64()
-                .and_then(|value| u32::try_from(value).ok())
-                .or_else(|| number.as_f64().and_then(whole_of)),
+            Json::Number(text) => number::whole(text),
             _ => None,
         };
         whole
@@ -111,9 +107,9 @@ impl<'a> At<'a> {
             Json::Bool(value) => Ok(value.to_string()),
             Json::Null => Ok("null".to_owned()),
             // A configuration that passed through a protobuf `Struct` has 8.0 for 8.
-            Json::Number(number) => Ok(match number.as_f64().and_then(whole_of) {
+            Json::Number(text) => Ok(match number::whole(text) {
                 Some(whole) => whole.to_string(),
-                None => number.to_string(),
+                None => text.clone(),
             }),
             Json::List(_) | Json::Object(_) => Err(self.breaks(Rule::Scalar)),
         }
@@ -123,7 +119,7 @@ impl<'a> At<'a> {
     /// above 0 is at least one billionth.
     pub(super) fn nano(&self, max: u32) -> Result<u64, ConfigError> {
         let nano = match self.value {
-            Json::Number(number) => billionths(number),
+            Json::Number(text) => number::billionths(text),
             _ => None,
         };
         nano.filter(|nano| *nano <= u64::from(max) * NANO)
@@ -201,15 +197,6 @@ impl<'a> At<'a> {
             given: self.value.shown(),
             what,
             nearest,
-        }
-    }
-
-    /// The error that this build cannot do what the value here asks for.
-    pub(super) fn not_built(&self, instead: &'static str) -> ConfigError {
-        ConfigError::NotBuilt {
-            path: self.place(),
-            given: self.value.shown(),
-            instead,
         }
     }
 
@@ -307,28 +294,6 @@ fn join(path: &str, name: &str) -> String {
 
 const PLAIN_NAME: usize = 50;
 
-fn whole_of(value: f64) -> Option<u32> {
-    let in_range = (0.0..=f64::from(u32::MAX)).contains(&value);
-    // In range and without fraction, so the cast is exact.
-    (in_range && value.fract() == 0.0).then_some(value as u32)
-}
-
-/// A number in billionths, rounded down but not to 0; none if it is not above 0, or too large. What
-/// was written in decimals is counted in decimals: 0.7 is 700000000.
-fn billionths(number: &Number) -> Option<u64> {
-    if let Some(whole) = number.as_u64() {
-        return whole.checked_mul(NANO).filter(|nano| *nano > 0);
-    }
-    let value = number.as_f64().filter(|value| *value > 0.0)?;
-    // The shortest decimals that mean this double, without exponent.
-    let text = value.to_string();
-    let (whole, part) = text.split_once('.').unwrap_or((&text, ""));
-    let digits = part.chars().chain("000000000".chars()).take(9);
-    let part: u64 = digits.collect::<String>().parse().ok()?;
-    let whole: u64 = whole.parse().ok()?;
-    whole.checked_mul(NANO)?.checked_add(part).map(|n| n.max(1))
-}
-
 #[cfg(test)]
 mod tests {
     #[cfg(target_family = "wasm")]
@@ -344,40 +309,5 @@ mod tests {
         assert_eq!(join("a", "b.c"), r#"a["b.c"]"#);
         assert_eq!(join("", "b\"]\n"), r#"["b\"]\u000a"]"#);
         assert!(join("", &"x".repeat(9999)).chars().count() < 70);
-    }
-
-    #[test]
-    fn doubles_without_fraction_are_whole() {
-        assert_eq!(whole_of(8.0), Some(8));
-        assert_eq!(whole_of(-0.0), Some(0));
-        assert_eq!(whole_of(f64::from(u32::MAX)), Some(u32::MAX));
-        for odd in [0.5, -1.0, 4_294_967_296.0, 1e300, f64::NAN, f64::INFINITY] {
-            assert_eq!(whole_of(odd), None, "{odd}");
-        }
-    }
-
-    #[test]
-    fn decimals_become_billionths_as_they_were_written() {
-        let table = [
-            ("1", Some(1_000_000_000)),
-            ("1.0", Some(1_000_000_000)),
-            ("0.7", Some(700_000_000)),
-            ("0.3", Some(300_000_000)),
-            ("2.675", Some(2_675_000_000)),
-            ("999999.999999999", Some(999_999_999_999_999)),
-            ("0.0000000019", Some(1)),
-            ("1e-300", Some(1)),
-            ("1e3", Some(1_000_000_000_000)),
-            ("0", None),
-            ("-0.0", None),
-            ("-1", None),
-            ("-0.5", None),
-            ("1e300", None),
-            ("18446744073709551615", None),
-        ];
-        for (text, expected) in table {
-            let number = serde_json::from_str(text).unwrap();
-            assert_eq!(billionths(&number), expected, "{text}");
-        }
     }
 }

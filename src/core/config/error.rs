@@ -17,7 +17,7 @@ pub enum ConfigError {
     #[error("the configuration is not valid JSON: {problem} at line {line}, column {column}")]
     Json {
         /// What the parser met.
-        problem: String,
+        problem: &'static str,
         /// Line, from 1.
         line: usize,
         /// Column in bytes, from 1; 0 if the line had not begun.
@@ -76,17 +76,6 @@ pub enum ConfigError {
         /// Its second value.
         given: String,
     },
-
-    /// Meaningful, but this build cannot do it; accepting it would be a promise not kept.
-    #[error("{path}: {given} is not built yet; {instead}")]
-    NotBuilt {
-        /// Where.
-        path: String,
-        /// The value.
-        given: String,
-        /// What to write until it is.
-        instead: &'static str,
-    },
 }
 
 /// What a value must be.
@@ -118,6 +107,12 @@ pub enum Rule {
         /// The other field.
         &'static str,
     ),
+    /// The name of an HTTP header that is not Weir's own.
+    FailoverHeader,
+    /// The value of an HTTP header.
+    HeaderValue,
+    /// Absent, because the provider cannot be asked to queue.
+    QueuingProvider,
     /// An object with exactly one of two fields.
     OneOf {
         /// One of them.
@@ -196,6 +191,13 @@ impl fmt::Display for Rule {
             }
             Rule::LeftOutBeside(other) => {
                 return write!(f, "left out beside \"{other}\"");
+            }
+            Rule::FailoverHeader => {
+                return write!(f, "{HEADER_NAME} that does not begin with \"x-weir-\"");
+            }
+            Rule::HeaderValue => "visible ASCII characters without spaces, at least one",
+            Rule::QueuingProvider => {
+                "left out unless \"provider\" is \"dashscope\", which alone can be asked to queue"
             }
             Rule::OneOf { left, right } => {
                 return write!(f, "an object with \"{left}\" or \"{right}\"");

@@ -1,17 +1,15 @@
 //! JSON as it was written: fields in order, repeated ones included, so that the reader can refuse
-//! them by path. (`serde_json::Value` silently keeps the last.)
+//! them by path.
 
 use std::fmt::{self, Write};
-
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::Number;
 
 /// One JSON value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Json {
     Null,
     Bool(bool),
-    Number(Number),
+    /// Kept as it is written: what it is worth depends on the field.
+    Number(String),
     Text(String),
     List(Vec<Json>),
     Object(Vec<(String, Json)>),
@@ -29,8 +27,9 @@ impl Json {
     fn write(&self, out: &mut Bounded) -> fmt::Result {
         match self {
             Json::Null => out.write_str("null"),
-            Json::Bool(value) => write!(out, "{value}"),
-            Json::Number(value) => write!(out, "{value}"),
+            Json::Bool(true) => out.write_str("true"),
+            Json::Bool(false) => out.write_str("false"),
+            Json::Number(text) => out.write_str(text),
             Json::Text(text) => write_quoted(text, out),
             Json::List(items) => {
                 out.write_char('[')?;
@@ -112,76 +111,16 @@ impl Write for Bounded {
     }
 }
 
-impl<'de> Deserialize<'de> for Json {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Json, D::Error> {
-        deserializer.deserialize_any(AnyValue)
-    }
-}
-
-struct AnyValue;
-
-impl<'de> Visitor<'de> for AnyValue {
-    type Value = Json;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Json, E> {
-        Ok(Json::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
-        Ok(Json::Bool(value))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
-        Ok(Json::Number(value.into()))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Json, E> {
-        Ok(Json::Number(value.into()))
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Json, E> {
-        let number = Number::from_f64(value).ok_or_else(|| E::custom("number out of range"))?;
-        Ok(Json::Number(number))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Json, E> {
-        Ok(Json::Text(value.to_owned()))
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Json, E> {
-        Ok(Json::Text(value))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
-        let mut list = Vec::new();
-        while let Some(item) = items.next_element()? {
-            list.push(item);
-        }
-        Ok(Json::List(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Json, A::Error> {
-        let mut fields = Vec::new();
-        while let Some(field) = entries.next_entry()? {
-            fields.push(field);
-        }
-        Ok(Json::Object(fields))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #[cfg(target_family = "wasm")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
+    use super::super::parse::parse;
     use super::*;
 
     fn json(text: &str) -> Json {
-        serde_json::from_str(text).unwrap()
+        parse(text.as_bytes()).unwrap()
     }
 
     #[test]

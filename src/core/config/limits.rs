@@ -71,6 +71,15 @@ impl Ramp {
         })
     }
 
+    /// The same ramp from another start, which is above 0 and below its own.
+    pub(super) fn starting_at(self, initial_nano: u64, growth: Growth) -> Ramp {
+        Ramp {
+            initial_nano,
+            growth,
+            ..self
+        }
+    }
+
     /// Where the rate starts from: permits per second times 1e9; at least 1.
     pub fn initial_nano(self) -> u64 {
         self.initial_nano
@@ -85,6 +94,18 @@ impl Ramp {
     pub fn growth(self) -> Growth {
         self.growth
     }
+}
+
+/// What bounds the growth of the rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) enum Ramping {
+    /// What refusals teach.
+    #[default]
+    Learned,
+    /// Nothing.
+    Off,
+    /// A ramp that the configuration states.
+    Stated(Ramp),
 }
 
 /// Growth of a rate in the time that a ramp states.

@@ -8,12 +8,15 @@ mod classify;
 mod credential;
 mod cursor;
 mod error;
+mod failover;
 mod host;
 mod json;
 mod limits;
 mod matching;
 mod names;
 mod nearest;
+mod number;
+mod parse;
 mod pattern;
 mod policy;
 mod queue;
@@ -22,11 +25,13 @@ mod read_key;
 mod read_limits;
 mod read_queue;
 mod retry;
+mod share;
 mod values;
 
 pub use crate::core::classify::{PROVIDER_NAMES, Provider};
 pub use classify::Classify;
 pub use error::{ConfigError, Rule};
+pub use failover::Failover;
 pub use host::Host;
 pub use limits::{Growth, Mode, Percent, Ramp, Rate, Step};
 pub use matching::Facts;
@@ -36,9 +41,9 @@ pub use pattern::{HostPattern, PathPrefix};
 pub use policy::{KeyPart, Matcher, Policy};
 pub use queue::{FairBy, Queue};
 pub use retry::{Attempts, Retry, Window};
+pub use share::Share;
 
 use cursor::At;
-use json::Json;
 
 /// A whole configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +63,7 @@ impl Config {
             b"" => b"{}",
             _ => bytes,
         };
-        let json: Json = serde_json::from_slice(bytes).map_err(|error| not_json(&error))?;
+        let json = parse::parse(bytes)?;
         let (max_keys, policies) = read::plugin(&At::root(&json))?;
         Ok(Config {
             max_keys,
@@ -77,21 +82,16 @@ impl Config {
         &self.policies
     }
 
+    /// Policies whose cap is less than the Envoys that share it: each keeps one, which is more in all
+    /// than was configured.
+    pub fn exceeded(&self) -> impl Iterator<Item = &Policy> {
+        self.policies.iter().filter(|policy| policy.exceeds_cap())
+    }
+
     /// Tells one configuration from another. Equal for configurations that mean the same, however
     /// they were written.
     pub fn hash(&self) -> u64 {
         self.hash
-    }
-}
-
-fn not_json(error: &serde_json::Error) -> ConfigError {
-    let (line, column) = (error.line(), error.column());
-    let text = error.to_string();
-    let place = format!(" at line {line} column {column}");
-    ConfigError::Json {
-        problem: text.strip_suffix(&place).unwrap_or(&text).to_owned(),
-        line,
-        column,
     }
 }
 

@@ -27,7 +27,7 @@ proptest! {
             Ok(_) | Err(ConfigError::Json { .. }) => {}
             Err(error) => {
                 let text = error.to_string();
-                let pair = field.ends_with("base_delay_ms");
+                let pair = field.ends_with("base_delay_ms") || field.ends_with("provider");
                 prop_assert!(pair || text.starts_with(&field), "{field} = {value}: {text}");
             }
         }
@@ -46,6 +46,7 @@ fn hash_changes_with_every_field() {
     let mut seen = vec![Config::parse(full().to_string().as_bytes()).unwrap().hash()];
     let changes = [
         ("max_keys", json!(8)),
+        ("share.of", json!(3)),
         ("policies[0].name", json!("b")),
         ("policies[0].match.clusters", json!(["d"])),
         ("policies[0].match.clusters", json!(["c", "d"])),
@@ -93,6 +94,11 @@ fn hash_changes_with_every_field() {
         ("policies[0].retry.retry_after_cap_ms", json!(9)),
         ("policies[0].retry.budget_ms", json!(9)),
         ("policies[0].patience_header", json!("x")),
+        ("policies[1].server_queue_ms", json!(3000)),
+        ("policies[0].failover.header", json!("x")),
+        ("policies[0].failover.value", json!("x")),
+        ("policies[0].failover.cluster", json!("x")),
+        ("policies[0].failover.after_ms", json!(9)),
         ("policies[0].classify.map_200", json!(true)),
         ("policies[0].classify.rules[0].status", json!(430)),
         ("policies[0].classify.rules[0].header.name", json!("x")),
@@ -120,10 +126,11 @@ fn what_means_the_same_hashes_the_same() {
     let same = [
         ("", "{}"),
         ("{}", r#"{"version":1,"max_keys":1024}"#),
+        ("{}", r#"{"share":{"of":1}}"#),
         ("{}", r#"{"policies":[{"name":"default"}]}"#),
         (
             "{}",
-            r#"{"policies":[{"name":"default","ramp":{"mode":"off"},"mode":"enforce"}]}"#,
+            r#"{"policies":[{"name":"default","ramp":{"mode":"learn"},"mode":"enforce"}]}"#,
         ),
         (r#"{"max_keys":8}"#, r#"{"max_keys":8.0}"#),
         (
@@ -157,6 +164,19 @@ fn neighbours_do_not_run_together_in_the_hash() {
     for (left, right) in differ {
         assert_ne!(hash(left), hash(right), "{left} {right}");
     }
+}
+
+/// L6: each Envoy's part changes with their number, or at least what it does after a refusal.
+#[test]
+fn the_number_of_envoys_changes_the_limits() {
+    let limits = |of: u32| {
+        let json = format!(
+            r#"{{"share":{{"of":{of}}},"policies":[{{"name":"a","max_concurrent_calls":1}}]}}"#
+        );
+        Config::parse(json.as_bytes()).unwrap().policies()[0].limits_hash()
+    };
+    assert_ne!(limits(1), limits(2));
+    assert_ne!(limits(2), limits(3));
 }
 
 #[test]
@@ -200,6 +220,7 @@ fn full() -> Value {
     json!({
         "version": 1,
         "max_keys": 7,
+        "share": { "of": 2 },
         "policies": [
             {
                 "name": "a",
@@ -229,6 +250,7 @@ fn full() -> Value {
                     "budget_ms": 60
                 },
                 "patience_header": "p",
+                "failover": { "header": "f", "value": "v", "cluster": "c", "after_ms": 70 },
                 "classify": {
                     "rules": [{
                         "status": 420,
@@ -242,7 +264,7 @@ fn full() -> Value {
                     "map_200": false
                 }
             },
-            { "name": "z" }
+            { "name": "z", "provider": "dashscope", "server_queue_ms": 4000 }
         ]
     })
 }
@@ -334,6 +356,8 @@ fn any_json() -> impl Strategy<Value = Value> {
         proptest::sample::select(vec![
             "version",
             "max_keys",
+            "share",
+            "of",
             "policies",
             "name",
             "mode",

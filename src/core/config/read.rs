@@ -1,9 +1,11 @@
 //! From JSON to policies: one function per object of the configuration, its fields in order.
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use super::classify::{self, Classify};
 use super::cursor::{At, Fields};
+use super::limits::Ramping;
 use super::names::{HeaderName, PolicyName};
 use super::pattern::{HostPattern, PathPrefix};
 use super::policy::{KeyPart, Matcher, Policy};
@@ -12,25 +14,41 @@ use super::read_key::key;
 use super::read_limits::{mode, ramp, rate};
 use super::read_queue::queue;
 use super::retry::Retry;
+use super::share::Share;
 use super::values::{attempts, millis, parsed, parsed_list, window};
-use super::{ConfigError, Mode, Rule};
+use super::{ConfigError, Mode, Rule, failover};
 use crate::core::classify::{PROVIDER_NAMES, Provider};
 
 /// The whole configuration: `max_keys` and the policies.
 pub(super) fn plugin(at: &At<'_>) -> Result<(u16, Vec<Policy>), ConfigError> {
-    let fields = at.object(&["version", "max_keys", "policies"])?;
+    let fields = at.object(&["version", "max_keys", "share", "policies"])?;
     if let Some(version) = fields.optional("version") {
         version
             .whole(1, 1)
             .map_err(|_| version.breaks(Rule::Version))?;
     }
     let max_keys = fields.whole("max_keys", 1, 4096, 1024)?;
-    let policies = match fields.optional("policies") {
+    let mut policies = match fields.optional("policies") {
         None => vec![default_policy()],
         Some(list) => policies(&list)?,
     };
+    if let Some(at) = fields.optional("share") {
+        let share = share(&at)?;
+        for policy in &mut policies {
+            policy.share = share;
+        }
+    }
     // At most 4096, so nothing is lost.
     Ok((max_keys as u16, policies))
+}
+
+fn share(at: &At<'_>) -> Result<Share, ConfigError> {
+    let rule = Rule::Whole {
+        min: 1,
+        max: Share::MAX,
+    };
+    let of = at.object(&["of"])?.required("of", rule.clone())?;
+    Share::of(of.whole(1, Share::MAX)?).ok_or_else(|| of.breaks(rule))
 }
 
 fn policies(at: &At<'_>) -> Result<Vec<Policy>, ConfigError> {
@@ -60,6 +78,8 @@ const POLICY: &[&str] = &[
     "queue",
     "retry",
     "patience_header",
+    "server_queue_ms",
+    "failover",
     "classify",
 ];
 
@@ -70,13 +90,16 @@ fn default_policy() -> Policy {
         mode: Mode::Enforce,
         matcher: Matcher::default(),
         provider: Provider::AUTO,
+        share: Share::WHOLE,
         key: vec![KeyPart::Cluster],
         max_concurrent_calls: None,
         rate: None,
-        ramp: None,
+        ramp: Ramping::default(),
         queue: Queue::default(),
         retry: Retry::default(),
         patience_header: None,
+        server_queue: None,
+        failover: None,
         classify: Classify::default(),
     }
 }
@@ -100,6 +123,7 @@ fn policy(fields: &Fields<'_>) -> Result<Policy, ConfigError> {
             Some(at) => matcher(&at)?,
         },
         provider,
+        share: default.share,
         key: match fields.optional("key") {
             None => default.key,
             Some(at) => key(&at)?,
@@ -128,11 +152,28 @@ fn policy(fields: &Fields<'_>) -> Result<Policy, ConfigError> {
             None => default.patience_header,
             Some(at) => Some(parsed(&at, Rule::HeaderName, HeaderName::parse)?),
         },
+        server_queue: match fields.optional("server_queue_ms") {
+            None => default.server_queue,
+            Some(at) => Some(server_queue(&at, provider)?),
+        },
+        failover: match fields.optional("failover") {
+            None => default.failover,
+            Some(at) => Some(failover::read(&at)?),
+        },
         classify: match fields.optional("classify") {
             None => default.classify,
             Some(at) => classify::read(&at)?,
         },
     })
+}
+
+fn server_queue(at: &At<'_>, provider: Provider) -> Result<Duration, ConfigError> {
+    if !provider.can_queue() {
+        return Err(at.breaks(Rule::QueuingProvider));
+    }
+    let (min, max) = Policy::SERVER_QUEUE;
+    let millis = at.whole(min.as_millis() as u32, max.as_millis() as u32)?;
+    Ok(Duration::from_millis(u64::from(millis)))
 }
 
 fn matcher(at: &At<'_>) -> Result<Matcher, ConfigError> {

@@ -1,7 +1,7 @@
 //! From JSON to `mode`, `rate` and `ramp`.
 
 use super::cursor::{At, Fields};
-use super::limits::{Growth, Mode, Percent, Ramp, Rate, Step};
+use super::limits::{Growth, Mode, Percent, Ramp, Ramping, Rate, Step};
 use super::{ConfigError, Rule};
 
 pub(super) fn mode(at: &At<'_>) -> Result<Mode, ConfigError> {
@@ -26,22 +26,20 @@ pub(super) fn rate(at: &At<'_>) -> Result<Rate, ConfigError> {
 const PER_MINUTE: &str = "requests_per_minute";
 const PER_SECOND: &str = "requests_per_second";
 
-/// A ramp; None if it is said to be off.
-pub(super) fn ramp(at: &At<'_>) -> Result<Option<Ramp>, ConfigError> {
+/// What bounds the growth of the rate.
+pub(super) fn ramp(at: &At<'_>) -> Result<Ramping, ConfigError> {
     let fields = at.object(&["mode", INITIAL, EVERY, PERCENT, STEP])?;
     let Some(mode) = fields.optional("mode") else {
-        return static_ramp(&fields, at).map(Some);
+        return static_ramp(&fields, at).map(Ramping::Stated);
     };
-    match mode.text(Rule::Text) {
-        Ok("off") => {}
-        Ok("learn") => {
-            return Err(mode.not_built("leave the ramp out or use {\"mode\":\"off\"}"));
-        }
+    let ramping = match mode.text(Rule::Text) {
+        Ok("off") => Ramping::Off,
+        Ok("learn") => Ramping::Learned,
         _ => return Err(mode.unknown("mode", &["learn", "off"])),
-    }
+    };
     let given = |name: &&str| fields.optional(name);
     match [INITIAL, EVERY, PERCENT, STEP].iter().find_map(given) {
-        None => Ok(None),
+        None => Ok(ramping),
         Some(extra) => Err(extra.breaks(Rule::LeftOutBeside("mode"))),
     }
 }

@@ -117,7 +117,7 @@ pub enum Keeps {
     Slot,
     /// The rate, or its ramp.
     Pace,
-    /// The provider has refused calls, and none has been accepted since.
+    /// The provider has refused calls, and none has been accepted since; or it says that few are left.
     Pause,
 }
 
@@ -175,6 +175,7 @@ pub fn apply(
         entry.granted_at = now;
     }
     record.put_entry(entry);
+    record.hear_headroom(tally.told, now);
     let mut wake = Vec::new();
     if record.hear(owner, &said, now) {
         // Each of them has calls that may not be able to wait for so long.
@@ -252,14 +253,11 @@ fn take_excess(entry: &mut Entry) -> u32 {
 
 /// Starts that did not happen are not owed (law L8), starts that nobody granted are.
 pub(super) fn settle(record: &mut Record, excess: u32, tally: Tally, now: Time) {
-    let pace = record.setting.pace;
-    if !pace.is_unbound() {
-        for _ in 0..excess.saturating_add(tally.unstarted) {
-            record.bucket.give_back(&pace, now);
-        }
-        for _ in 0..tally.unplanned {
-            record.bucket.take_unasked(&pace, now);
-        }
+    for _ in 0..excess.saturating_add(tally.unstarted) {
+        record.return_permit(now);
+    }
+    for _ in 0..tally.unplanned {
+        record.take_unasked(now);
     }
     if let Some(span) = tally.held_for {
         record.holding.add(span);
@@ -296,7 +294,7 @@ fn arrive(record: &mut Record, owner: Owner, arrival: &Arrival, now: Time) -> Ou
     };
     record.put_entry(entry);
     if is_free {
-        record.bucket.take(&record.setting.pace, now);
+        record.take_permit(now);
         starts(record, owner, key, now);
     }
     outcome
@@ -338,7 +336,7 @@ fn may_not_wait(record: &Record, arrival: &Arrival, now: Time) -> Option<Refuse>
 fn keeps(record: &Record, now: Time) -> Keeps {
     if record.opens_at() > now {
         Keeps::Pause
-    } else if record.in_flight() >= record.setting.limit() {
+    } else if record.in_flight() >= record.limit() {
         Keeps::Slot
     } else {
         Keeps::Pace
@@ -739,6 +737,7 @@ mod tests {
             rate: per_second * SECOND,
             burst,
             ramp: None,
+            learns: false,
         };
         let setting = Setting {
             pace,

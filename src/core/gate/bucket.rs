@@ -21,6 +21,8 @@ pub struct Pace {
     pub burst: u32,
     /// What bounds the growth of the rate.
     pub ramp: Option<Ramp>,
+    /// Refusals teach how fast calls may start.
+    pub learns: bool,
 }
 
 impl Pace {
@@ -32,6 +34,7 @@ impl Pace {
         rate: Pace::NO_RATE,
         burst: 1,
         ramp: None,
+        learns: false,
     };
 
     /// Whether calls may start as fast as they come.
@@ -232,6 +235,7 @@ mod tests {
             rate: (per_second * 1e9) as u64,
             burst,
             ramp: None,
+            learns: false,
         }
     }
 
@@ -244,6 +248,7 @@ mod tests {
                 every: every_ms * 1_000_000,
                 growth,
             }),
+            learns: false,
         }
     }
 

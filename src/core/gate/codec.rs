@@ -5,13 +5,17 @@
 //! sections; code that does not know one carries it over unchanged, so that two versions can work
 //! on one record side by side. All numbers are little-endian. Time is the process's monotonic clock.
 
+use super::adaptive_cap::AdaptiveCap;
 use super::bucket::{Bucket, Pace};
+use super::headroom::Headroom;
 use super::holding::{Holding, SAMPLES};
+use super::learn::{FLOOR, Learned};
 use super::order::{CELLS, Key, Turns};
 use super::owner::Owner;
 use super::ramp::{Growth, Level, Ramp};
 use super::record::{Entry, Record, Setting, Standing};
 use super::recovery::{Recovery, Stage};
+use super::speed::Snapshot;
 use crate::core::classify::Class;
 use crate::core::time::Time;
 
@@ -79,6 +83,12 @@ impl Record {
         if let Some(recovery) = &self.recovery {
             put_section(&mut bytes, RECOVERY, |bytes| put_recovery(bytes, recovery));
         }
+        if self.setting.pace.learns || self.learned.is_some() || self.adaptive_cap.is_some() {
+            put_section(&mut bytes, LEARN, |bytes| put_learn(bytes, self));
+        }
+        if let Some(headroom) = &self.headroom {
+            put_section(&mut bytes, HEADROOM, |bytes| put_headroom(bytes, headroom));
+        }
         bytes.extend_from_slice(&self.unknown);
         bytes
     }
@@ -110,6 +120,8 @@ const PACE: u16 = 1;
 const HOLDING: u16 = 2;
 const TURNS: u16 = 3;
 const RECOVERY: u16 = 4;
+const LEARN: u16 = 7;
+const HEADROOM: u16 = 6;
 
 fn put_entry(bytes: &mut Vec<u8>, entry: &Entry) {
     let Standing {
@@ -182,7 +194,7 @@ fn put_recovery(bytes: &mut Vec<u8>, recovery: &Recovery) {
         stage,
         class.unwrap_or(u8::MAX),
         u8::from(recovery.is_stated),
-        0,
+        u8::from(recovery.lesson.is_some()),
     ]);
     for number in [
         recovery.epoch,
@@ -197,9 +209,77 @@ fn put_recovery(bytes: &mut Vec<u8>, recovery: &Recovery) {
     for number in [since.0, recovery.until.0, recovery.draw, recovery.started.0] {
         bytes.extend_from_slice(&number.to_le_bytes());
     }
+    if let Some(lesson) = &recovery.lesson {
+        put_snapshot(bytes, lesson);
+    }
     for (slot, epoch) in &recovery.undecided {
         bytes.extend_from_slice(&slot.to_le_bytes());
         bytes.extend_from_slice(&epoch.to_le_bytes());
+    }
+}
+
+fn put_snapshot(bytes: &mut Vec<u8>, lesson: &Snapshot) {
+    for number in [lesson.measured, lesson.best, lesson.at.0] {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+    for number in [lesson.recent, lesson.in_flight] {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+}
+
+fn put_headroom(bytes: &mut Vec<u8>, headroom: &Headroom) {
+    for number in [headroom.remaining, headroom.limit, headroom.starts] {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+    for number in [
+        headroom.reset.0,
+        headroom.first_reset.0,
+        headroom.began.0,
+        headroom.started.0,
+        headroom.random,
+    ] {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+}
+
+fn put_learn(bytes: &mut Vec<u8>, record: &Record) {
+    let flags = [
+        record.setting.pace.learns,
+        record.learned.is_some(),
+        record.adaptive_cap.is_some(),
+        false,
+    ];
+    bytes.extend(flags.map(u8::from));
+    let meter = &record.meter;
+    for count in meter.tenths.iter().chain(&meter.seconds) {
+        bytes.extend_from_slice(&count.to_le_bytes());
+    }
+    for number in [meter.tenth, meter.best] {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+    if let Some(learned) = &record.learned {
+        let flags = [learned.is_pressed, learned.is_sure].map(u8::from);
+        bytes.extend([learned.confirmed, learned.early].into_iter().chain(flags));
+        for number in [
+            learned.rate,
+            learned.ceiling,
+            learned.step,
+            learned.share,
+            learned.debt,
+            learned.at.0,
+            learned.opened.0,
+            learned.fell.0,
+            learned.cost,
+        ] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+    if let Some(cap) = &record.adaptive_cap {
+        bytes.extend_from_slice(&cap.limit.to_le_bytes());
+        bytes.extend_from_slice(&cap.keeps_ms.to_le_bytes());
+        for time in [cap.since, cap.fell] {
+            bytes.extend_from_slice(&time.0.to_le_bytes());
+        }
     }
 }
 
@@ -252,6 +332,8 @@ impl Reader<'_> {
             }
             HOLDING => record.holding = body.holding()?,
             TURNS => record.turns = Some(body.turns()?),
+            LEARN => body.learn(record)?,
+            HEADROOM => record.headroom = Some(body.headroom()?),
             RECOVERY => record.recovery = Some(Box::new(body.recovery()?)),
             _ => {
                 record.unknown.extend_from_slice(whole.get(..length + 4)?);
@@ -305,7 +387,12 @@ impl Reader<'_> {
             growth,
         });
         let is_whole = rate > 0 && burst > 0 && (ramp.is_none() || (initial > 0 && every > 0));
-        is_whole.then_some(Pace { rate, burst, ramp })
+        is_whole.then_some(Pace {
+            rate,
+            burst,
+            ramp,
+            learns: false,
+        })
     }
 
     fn bucket(&mut self) -> Option<Bucket> {
@@ -334,8 +421,22 @@ impl Reader<'_> {
         Some(Box::new(Turns { started, last }))
     }
 
+    fn headroom(&mut self) -> Option<Headroom> {
+        let [remaining, limit, starts] = self.numbers()?;
+        Some(Headroom {
+            remaining,
+            limit,
+            starts,
+            reset: Time(self.u64()?),
+            first_reset: Time(self.u64()?),
+            began: Time(self.u64()?),
+            started: Time(self.u64()?),
+            random: self.u64()?,
+        })
+    }
+
     fn recovery(&mut self) -> Option<Recovery> {
-        let [stage, class, is_stated, _] = self.take()?;
+        let [stage, class, is_stated, has_lesson] = self.take()?;
         let [epoch, refusals, misses, latency, slot, generation] = self.numbers()?;
         let owner = Owner {
             slot: u16::try_from(slot).ok()?,
@@ -360,12 +461,69 @@ impl Reader<'_> {
             latency,
             started: Time(self.u64()?),
             undecided: Vec::new(),
+            lesson: None,
         };
+        if has_lesson != 0 {
+            recovery.lesson = Some(self.snapshot()?);
+        }
         while !self.0.is_empty() {
             recovery.undecided.push((self.u16()?, self.u32()?));
         }
         let slots = recovery.undecided.iter().map(|(slot, _)| slot);
         slots.is_sorted_by(|a, b| a < b).then_some(recovery)
+    }
+
+    fn snapshot(&mut self) -> Option<Snapshot> {
+        Some(Snapshot {
+            measured: self.u64()?,
+            best: self.u64()?,
+            at: Time(self.u64()?),
+            recent: self.u32()?,
+            in_flight: self.u32()?,
+        })
+    }
+
+    fn learn(&mut self, record: &mut Record) -> Option<()> {
+        let [learns, has_rate, has_cap, _] = self.take()?;
+        record.setting.pace.learns = learns != 0;
+        let meter = &mut record.meter;
+        for count in meter.tenths.iter_mut().chain(&mut meter.seconds) {
+            *count = self.u16()?;
+        }
+        meter.tenth = self.u64()?;
+        meter.best = self.u64()?;
+        if has_rate != 0 {
+            record.learned = Some(Box::new(self.learned()?));
+        }
+        if has_cap != 0 {
+            record.adaptive_cap = Some(AdaptiveCap {
+                limit: self.u32()?,
+                keeps_ms: self.u32()?,
+                since: Time(self.u64()?),
+                fell: Time(self.u64()?),
+            });
+        }
+        Some(())
+    }
+
+    fn learned(&mut self) -> Option<Learned> {
+        let [confirmed, early, is_pressed, is_sure] = self.take()?;
+        let learned = Learned {
+            confirmed,
+            early,
+            is_pressed: is_pressed != 0,
+            is_sure: is_sure != 0,
+            rate: self.u64()?,
+            ceiling: self.u64()?,
+            step: self.u64()?,
+            share: self.u64()?,
+            debt: self.u64()?,
+            at: Time(self.u64()?),
+            opened: Time(self.u64()?),
+            fell: Time(self.u64()?),
+            cost: self.u64()?,
+        };
+        (learned.rate >= FLOOR).then_some(learned)
     }
 
     fn numbers<const N: usize>(&mut self) -> Option<[u32; N]> {
@@ -418,6 +576,7 @@ mod tests {
                         every: 7,
                         growth: Growth::Step(9),
                     }),
+                    learns: true,
                 },
             },
             Time(5),
@@ -444,7 +603,40 @@ mod tests {
             latency: 12,
             started: Time(71),
             undecided: vec![(2, 1), (5, 3)],
+            lesson: None,
         }));
+        record.meter.count(Time(1 << 40));
+        record.learned = Some(Box::new(Learned {
+            rate: FLOOR,
+            ceiling: 1,
+            confirmed: 2,
+            early: 3,
+            step: 4,
+            share: 5,
+            debt: 6,
+            at: Time(7),
+            opened: Time(8),
+            fell: Time(9),
+            cost: 10,
+            is_pressed: true,
+            is_sure: false,
+        }));
+        record.adaptive_cap = Some(AdaptiveCap {
+            limit: 1,
+            since: Time(2),
+            keeps_ms: 3,
+            fell: Time(4),
+        });
+        record.headroom = Some(Headroom {
+            remaining: 1,
+            limit: 2,
+            reset: Time(3),
+            first_reset: Time(4),
+            began: Time(5),
+            started: Time(6),
+            starts: 7,
+            random: 8,
+        });
         for slot in [5, 2] {
             let mut entry = Entry::new(Owner {
                 slot,
@@ -512,7 +704,7 @@ mod tests {
     #[test]
     fn cut_padded_and_foreign_bytes_are_told_apart() {
         let bytes = sample().encode();
-        let sections = [0, 1, 2, 3].map(|n| end_of_section(&bytes, n));
+        let sections = [0, 1, 2, 3, 4, 5].map(|n| end_of_section(&bytes, n));
         for cut in (0..bytes.len()).filter(|cut| !sections.contains(cut)) {
             assert_eq!(
                 Record::decode(&bytes[..cut]),

@@ -17,6 +17,8 @@ pub const STALE: Duration = Duration::from_millis(20);
 /// lying. Returns the slots of the workers to wake, in the order of their grants.
 pub fn distribute(record: &mut Record, now: Time) -> Vec<u16> {
     record.judge_by_time(now);
+    record.pass_time(now);
+    record.press_cap(now);
     let mut wake = Vec::new();
     while let Some(next) = next_in_line(record) {
         if !record.is_free(now) {
@@ -32,8 +34,9 @@ pub fn distribute(record: &mut Record, now: Time) -> Vec<u16> {
         if wake.last() != Some(&entry.owner.slot) {
             wake.push(entry.owner.slot);
         }
-        record.bucket.take(&record.setting.pace, now);
+        record.take_permit(now);
     }
+    record.note_pressure();
     wake
 }
 
@@ -41,10 +44,10 @@ pub fn distribute(record: &mut Record, now: Time) -> Vec<u16> {
 /// or for a slot, or while the probe lies unclaimed.
 pub(super) fn next_at(record: &Record, now: Time) -> Option<Time> {
     let waits = record.entries.iter().any(|entry| entry.uncovered() > 0);
-    let has_slot = record.in_flight() < record.setting.limit();
+    let has_slot = record.in_flight() < record.limit();
     let opens_at = record.opens_at();
     (waits && has_slot && opens_at != Time::NEVER).then(|| {
-        let by_pace = record.bucket.next_at(&record.setting.pace, now, 0);
+        let by_pace = record.permit_at(now, 0);
         by_pace.max(opens_at)
     })
 }
@@ -96,7 +99,7 @@ fn revoke_stale(record: &mut Record, now: Time) -> bool {
     entry.granted_at = Time(0);
     entry.stalled = true;
     for _ in 0..revoked {
-        record.bucket.give_back(&record.setting.pace, now);
+        record.return_permit(now);
     }
     true
 }

@@ -2,12 +2,17 @@
 
 use std::time::Duration;
 
+use super::adaptive_cap::AdaptiveCap;
 use super::bucket::{Bucket, Pace};
+use super::headroom::{Headroom, Told};
 use super::holding::Holding;
+use super::learn::Learned;
+use super::meter::Meter;
 use super::order::{Key, Turns};
 use super::owner::Owner;
 use super::pause::Refusal;
 use super::recovery::{Recovery, Undecided};
+use super::speed::KEPT;
 use crate::core::time::Time;
 
 /// The limits of a gate that are in force.
@@ -82,6 +87,8 @@ pub struct Tally {
     pub accepted: Option<u32>,
     /// What was said to be the refusal of an attempt that started in this epoch was none.
     pub taken_back: Option<u32>,
+    /// A success said what is left, which is little or was.
+    pub told: Option<Told>,
 }
 
 /// All a worker tells a gate with an event.
@@ -163,6 +170,14 @@ pub struct Record {
     pub turns: Option<Box<Turns>>,
     /// What was learned of refusals, if there were any.
     pub recovery: Option<Box<Recovery>>,
+    /// How many attempts started lately, if the gate learns.
+    pub meter: Meter,
+    /// The rate that refusals taught.
+    pub learned: Option<Box<Learned>>,
+    /// The cap that refusals taught.
+    pub adaptive_cap: Option<AdaptiveCap>,
+    /// What the provider says is left, while that is little.
+    pub headroom: Option<Headroom>,
     /// Owners with anything to their name, by slot.
     pub entries: Vec<Entry>,
     /// What newer code has added. Carried over unchanged.
@@ -182,6 +197,10 @@ impl Record {
             holding: Holding::default(),
             turns: None,
             recovery: None,
+            meter: Meter::default(),
+            learned: None,
+            adaptive_cap: None,
+            headroom: None,
             entries: Vec::new(),
             unknown: Vec::new(),
         }
@@ -217,17 +236,31 @@ impl Record {
     /// start is a cold one, which is the careful side.
     pub fn is_idle(&self, now: Time) -> bool {
         self.entries.is_empty()
-            && now.since(self.used_at) >= IDLE
+            && now.since(self.used_at) >= if self.has_learned() { KEPT } else { IDLE }
             && self.bucket.owes_nothing(&self.setting.pace, now)
             && self.recovery.as_ref().is_none_or(|r| r.is_past(now))
+            && self.headroom.is_none_or(|headroom| headroom.is_past(now))
             && self.unknown.is_empty()
     }
 
     /// Whether slot, pace and pause let one more call start.
     pub fn is_free(&self, now: Time) -> bool {
-        self.in_flight() < self.setting.limit()
-            && self.opens_at() <= now
-            && self.bucket.allows(&self.setting.pace, now)
+        self.in_flight() < self.limit() && self.opens_at() <= now && self.has_permit(now)
+    }
+
+    /// When somebody may start here, as far as the provider's word goes.
+    pub fn promises(&self, now: Time) -> Time {
+        let pause = self.sight().lasting(now);
+        let opens_at = pause.map_or(Time(0), |pause| pause.no_start_before());
+        opens_at.max(self.opens_at())
+    }
+
+    /// A success said what is left.
+    pub(super) fn hear_headroom(&mut self, told: Option<Told>, now: Time) {
+        self.headroom = self.headroom.filter(|known| !known.is_past(now));
+        if let Some(told) = told {
+            self.headroom = Headroom::hear(self.headroom, told, self.in_flight(), now);
+        }
     }
 
     /// Other limits come into force. What is owed and learned stays.
@@ -358,6 +391,7 @@ mod tests {
             at: Time(0),
             took: Duration::ZERO,
             random: 0,
+            envoys: 1,
             is_told: false,
         };
         let said = Statement {

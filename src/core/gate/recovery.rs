@@ -15,6 +15,7 @@ use std::time::Duration;
 use super::owner::Owner;
 use super::pause::Refusal;
 use super::record::{IDLE, Record, Statement};
+use super::speed::Snapshot;
 use crate::core::classify::Class;
 use crate::core::time::{Time, millis_up};
 
@@ -46,6 +47,8 @@ pub struct Recovery {
     pub started: Time,
     /// Workers, by slot, with the earliest epoch of their undecided attempts.
     pub undecided: Vec<(u16, u32)>,
+    /// What the gate will learn of the episode, once its class is certain.
+    pub lesson: Option<Snapshot>,
 }
 
 /// How far an episode has come.
@@ -103,6 +106,8 @@ pub struct Sight {
     pub pause: Option<Pause>,
     /// An episode lasts, so that verdicts are news.
     pub is_recovering: bool,
+    /// Starts that are counted, since few calls are left; none while there are plenty.
+    pub counted: Option<u32>,
 }
 
 /// For how long a gate is shut, and why.
@@ -153,6 +158,7 @@ impl Recovery {
             latency: 0,
             started: now,
             undecided: Vec::new(),
+            lesson: None,
         }
     }
 
@@ -170,6 +176,10 @@ impl Recovery {
             Stage::Shut => self.until.max(self.started + self.grace()),
             Stage::Probing { since, .. } => since + self.grace(),
         }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.stage == Stage::Open
     }
 
     /// Whether the gate could forget all this.
@@ -243,6 +253,7 @@ impl Recovery {
         }
         self.refusals = self.refusals.saturating_sub(1);
         if self.refusals == 0 && self.stage == Stage::Shut {
+            self.lesson = None;
             self.until = self.until.min(now);
             self.open();
         }
@@ -277,7 +288,12 @@ impl Recovery {
 impl Record {
     /// What a worker is shown of the recovery.
     pub fn sight(&self) -> Sight {
-        self.recovery.as_ref().map_or(Sight::default(), |recovery| {
+        let counted = self.headroom.map(|headroom| headroom.starts);
+        let calm = Sight {
+            counted,
+            ..Sight::default()
+        };
+        self.recovery.as_ref().map_or(calm, |recovery| {
             let pause = Pause {
                 until: recovery.until,
                 class: recovery.class,
@@ -287,16 +303,19 @@ impl Record {
                 epoch: recovery.epoch,
                 pause: (recovery.stage == Stage::Shut).then_some(pause),
                 is_recovering: recovery.stage != Stage::Open,
+                counted,
             }
         })
     }
 
-    /// When a call may start as far as the recovery goes; [`Time::NEVER`] if that hangs on a grant.
+    /// When a call may start as far as the provider's word goes; [`Time::NEVER`] if that hangs on a
+    /// grant.
     pub(super) fn opens_at(&self) -> Time {
+        let lasts = self.headroom.map_or(Time(0), |left| left.opens_at());
         match &self.recovery {
-            None => Time(0),
+            None => lasts,
             Some(recovery) if recovery.stage == Stage::Shut && self.has_grants() => Time::NEVER,
-            Some(recovery) => recovery.opens_at(),
+            Some(recovery) => recovery.opens_at().max(lasts),
         }
     }
 
@@ -311,16 +330,22 @@ impl Record {
             recovery.undecided = running.map(|entry| (entry.owner.slot, 0)).collect();
             self.recovery = Some(Box::new(recovery));
         }
+        let snapshot = tally.refused.map(|_| self.snapshot(now));
         let Some(recovery) = &mut self.recovery else {
             return false;
         };
+        let was_open = recovery.is_open();
         recovery.note(owner.slot, said.undecided.oldest);
         if tally.accepted >= Some(recovery.epoch) && recovery.is_probing(owner) {
             recovery.open();
         }
+        let epoch = recovery.epoch;
         let is_shut = tally
             .refused
             .is_some_and(|refusal| recovery.refused(owner, &refusal));
+        if recovery.epoch > epoch && recovery.misses == 0 {
+            recovery.lesson = snapshot;
+        }
         if let Some(epoch) = tally.taken_back {
             recovery.taken_back(epoch, now);
         }
@@ -331,10 +356,35 @@ impl Record {
             // It ended without a verdict.
             recovery.stage = Stage::Shut;
         }
+        let opens = !was_open && recovery.is_open();
+        let is_certain = opens || tally.refused.is_some_and(|refusal| refusal.is_told);
+        if is_certain {
+            self.learn_lesson();
+        }
+        if opens {
+            self.open_learned(now);
+        }
         if is_shut {
             self.take_back_grants(now);
         }
         is_shut
+    }
+
+    /// The class of the episode is certain: what there is to learn is learned.
+    fn learn_lesson(&mut self) {
+        let Some(mut recovery) = self.recovery.take() else {
+            return;
+        };
+        if let Some(snapshot) = recovery.lesson.take() {
+            self.learn(&snapshot, &recovery);
+        }
+        self.recovery = Some(recovery);
+    }
+
+    fn open_learned(&mut self, now: Time) {
+        if let Some(learned) = &mut self.learned {
+            learned.open(now);
+        }
     }
 
     /// Time has decided the probe if its grace is over.
@@ -344,6 +394,8 @@ impl Record {
             && recovery.opens_at() <= now
         {
             recovery.open();
+            self.learn_lesson();
+            self.open_learned(now);
         }
     }
 
@@ -387,12 +439,13 @@ impl Record {
     }
 
     fn take_back_grants(&mut self, now: Time) {
-        let pace = self.setting.pace;
+        let mut taken = 0_u32;
         for entry in &mut self.entries {
-            for _ in 0..std::mem::take(&mut entry.granted) {
-                self.bucket.give_back(&pace, now);
-            }
+            taken = taken.saturating_add(std::mem::take(&mut entry.granted));
             entry.granted_at = Time(0);
+        }
+        for _ in 0..taken {
+            self.return_permit(now);
         }
     }
 }

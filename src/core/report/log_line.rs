@@ -1,8 +1,7 @@
 use std::time::Duration;
 
-use serde::{Serialize, Serializer};
-
 use crate::core::classify::{Class, Evidence};
+use crate::core::json::Object;
 use crate::core::time::millis_up;
 
 /// One decision about a refused call, for the operator's log.
@@ -46,40 +45,19 @@ impl LogLine<'_> {
             Event::Retry(delay) => ("retry", Some(delay)),
             Event::GiveUp => ("give_up", None),
         };
-        let fields = Fields {
-            weir,
-            policy: self.policy,
-            key: format!("{:016x}", self.key),
-            class: self.class.name(),
-            status: self.status,
-            evidence: self.evidence,
-            attempt: self.attempt,
-            of: self.of,
-            delay_ms: delay.map(millis_up),
-            server_min_ms: self.server_min.map(millis_up),
-        };
-        // Strings and numbers always serialize.
-        serde_json::to_string(&fields).unwrap_or_default()
+        Object::new()
+            .text("weir", weir)
+            .text("policy", self.policy)
+            .text("key", &format!("{:016x}", self.key))
+            .text("class", self.class.name())
+            .number("status", self.status.into())
+            .text("evidence", &self.evidence.to_string())
+            .number("attempt", self.attempt.into())
+            .number("of", self.of.into())
+            .optional_number("delay_ms", delay.map(millis_up))
+            .optional_number("server_min_ms", self.server_min.map(millis_up))
+            .finish()
     }
-}
-
-#[derive(Serialize)]
-struct Fields<'a> {
-    weir: &'static str,
-    policy: &'a str,
-    key: String,
-    class: &'static str,
-    status: u16,
-    #[serde(serialize_with = "as_words")]
-    evidence: Evidence,
-    attempt: u32,
-    of: u32,
-    delay_ms: Option<u64>,
-    server_min_ms: Option<u64>,
-}
-
-fn as_words<S: Serializer>(evidence: &Evidence, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(evidence)
 }
 
 #[cfg(test)]

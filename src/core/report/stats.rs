@@ -30,6 +30,8 @@ pub enum Count {
     Retry(Class),
     /// Refusals passed on to the client.
     GaveUp(Class),
+    /// Calls that went elsewhere, since their gate was shut.
+    FailedOver,
     /// Attempts that Envoy started on its own.
     Unplanned,
     /// Retries granted that never started.
@@ -47,6 +49,7 @@ impl Count {
             Count::Calls,
             Count::Admitted,
             Count::Queued,
+            Count::FailedOver,
             Count::Unplanned,
             Count::RetryDropped,
             Count::GrantByWake,
@@ -74,6 +77,7 @@ impl Count {
             Count::Refusal(class) => format!("refusals.class.{class}"),
             Count::Retry(class) => format!("retries.class.{class}"),
             Count::GaveUp(class) => format!("gave_up.class.{class}"),
+            Count::FailedOver => "failed_over".to_owned(),
             Count::Unplanned => "unplanned".to_owned(),
             Count::RetryDropped => "retry_dropped".to_owned(),
             Count::GrantByWake => "grants_by_wake".to_owned(),

@@ -1,10 +1,11 @@
 //! A worker's calls in one gate: who waits, in which order, and how many run or are held.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::undecided::Attempts;
+use crate::core::gate::headroom::Told;
 use crate::core::gate::{Key, Refusal, Standing, Statement, Tally};
+use crate::core::ordered::OrderedMap;
 use crate::core::time::Time;
 
 /// A call, by a number that this VM never uses twice.
@@ -34,11 +35,11 @@ pub struct Waiter {
 /// One worker's calls in one gate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Line {
-    waiters: BTreeMap<Key, Waiter>,
+    waiters: OrderedMap<Key, Waiter>,
     fresh: u32,
     running: u32,
     /// Held calls whose not-before has not passed.
-    held: BTreeMap<Key, Waiter>,
+    held: OrderedMap<Key, Waiter>,
     undecided: Attempts,
     tally: Tally,
 }
@@ -60,7 +61,7 @@ impl Line {
 
     /// The counts, as the gate's record wants them.
     pub fn standing(&self) -> Standing {
-        let count = |of: &BTreeMap<Key, Waiter>| u32::try_from(of.len()).unwrap_or(u32::MAX);
+        let count = |of: &OrderedMap<Key, Waiter>| u32::try_from(of.len()).unwrap_or(u32::MAX);
         let ready = count(&self.waiters).saturating_sub(self.fresh);
         Standing {
             running: self.running,
@@ -181,6 +182,12 @@ impl Line {
     /// What was said to be the refusal of an attempt of this epoch was none.
     pub fn take_back(&mut self, epoch: u32) {
         self.tally.taken_back = Some(epoch);
+    }
+
+    /// A success said what is left. The newest word counts.
+    pub fn tell_headroom(&mut self, told: Told) {
+        let untold = self.tally.told.filter(|untold| untold.began > told.began);
+        self.tally.told = Some(untold.unwrap_or(told));
     }
 
     /// An attempt ended that kept its slot for this long.

@@ -40,14 +40,15 @@ fn first_start(
 ) -> Option<Time> {
     let mut at = from;
     loop {
+        // First: the next call may come before what ends after this one's patience.
+        if at > wish.deadline() {
+            return None;
+        }
         let next = ends.peek().map(|end| end.0);
         if next.is_some_and(|end| end <= at) {
             ends.pop();
             provider.end();
             continue;
-        }
-        if at > wish.deadline() {
-            return None;
         }
         at = match provider.next_acceptable(since_start(at), wish.cost) {
             Some(found) if Time(0) + found == at => return Some(at),

@@ -52,6 +52,8 @@ enum AtProvider {
     /// Accepted; the head is on its way back.
     Accepted,
     Streaming,
+    /// Its last byte is sent.
+    Through,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -276,8 +278,12 @@ impl<P: Peer> World<P> {
     }
 
     fn end(&mut self, slot: Slot, stamp: u64) {
-        let call = self.calls[slot as usize].as_ref();
-        if let Some(number) = call.filter(|c| c.stamp == stamp).map(|c| c.wish.number) {
+        let call = self.calls[slot as usize].as_mut();
+        if let Some(call) = call.filter(|call| call.stamp == stamp) {
+            let number = call.wish.number;
+            // The provider is through with it before the peer has its last byte.
+            call.at_provider = AtProvider::Through;
+            self.provider.end();
             self.tell(|peer, orders| peer.end(slot, orders));
             // A peer may have lost it on the last byte.
             if self.calls[slot as usize].is_some() {
@@ -317,7 +323,7 @@ impl<P: Peer> World<P> {
     /// The call is over, and so is what it has at the provider.
     fn close(&mut self, slot: Slot) {
         if let Some(call) = self.calls[slot as usize].take() {
-            if call.is_accepted() {
+            if call.runs() {
                 self.provider.end();
             }
             self.free.push(slot);
@@ -340,6 +346,10 @@ impl<P: Peer> World<P> {
 
 impl Call {
     fn is_accepted(&self) -> bool {
+        self.runs() || matches!(self.at_provider, AtProvider::Through)
+    }
+
+    fn runs(&self) -> bool {
         matches!(
             self.at_provider,
             AtProvider::Accepted | AtProvider::Streaming

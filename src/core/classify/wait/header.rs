@@ -1,8 +1,10 @@
 //! Waits in headers.
 
 use super::Wait;
+use super::headroom::standard;
 use super::span::Clock;
 use crate::core::classify::Evidence;
+use crate::core::time::millis_up;
 
 type Headers = [(Vec<u8>, Vec<u8>)];
 
@@ -70,7 +72,8 @@ pub(super) fn exhausted(headers: &Headers, clock: Clock) -> Option<Wait> {
     let resets = headers.iter().filter_map(|(name, value)| {
         let name = std::str::from_utf8(name).ok()?;
         if name.eq_ignore_ascii_case("ratelimit") {
-            return structured(std::str::from_utf8(value).ok()?, clock);
+            let told = standard(value, clock)?;
+            return (told.remaining == 0).then(|| millis_up(told.reset));
         }
         let at = name.find("reset")?;
         let is_limit = name.contains("limit") || name.contains("quota");
@@ -108,20 +111,6 @@ fn is_used_up(headers: &Headers, reset: &str, at: usize) -> bool {
         Some(value) => is_zero(value),
         // Anthropic's subscriptions have a status in its place.
         None => beside("status").is_some_and(|status| status == b"rejected"),
-    }
-}
-
-/// The draft of one header for all: `limit=10, remaining=0, reset=5`, or `"default";r=0;t=5`.
-fn structured(value: &str, clock: Clock) -> Option<u64> {
-    let field = |names: [&str; 2]| {
-        value.split([',', ';']).find_map(|part| {
-            let (name, value) = part.split_once('=')?;
-            names.contains(&name.trim()).then_some(value.trim())
-        })
-    };
-    match field(["remaining", "r"])? {
-        "0" => clock.until(field(["reset", "t"])?),
-        _ => None,
     }
 }
 

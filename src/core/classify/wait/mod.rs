@@ -6,11 +6,13 @@
 
 mod date;
 mod header;
+mod headroom;
 mod span;
 mod text;
 
 use super::Evidence;
 use super::facts::{Facts, Unit};
+pub use headroom::{Headroom, headroom};
 use span::Clock;
 
 /// A wait and what said so.

@@ -1,0 +1,308 @@
+//! How fast calls may start, learned from refusals.
+//!
+//! Nothing is known of the provider but what it accepted and what it refused. Providers limit the
+//! rate of the last second, of a fixed window, or how fast it grows; a bucket may hide the limit for
+//! a while. One behaviour serves them all:
+//!
+//! - *Fall.* A refusal lowers the rate to a share of what was accepted: a small step if the gate had
+//!   been open for a while, larger and larger steps if refusals follow soon upon opening, for then
+//!   even less is accepted than it seemed. Once an episode.
+//! - *Grow.* While calls wait, the rate grows by a fixed amount and by a share of itself a second.
+//!   Growth that goes unpunished grows slowly too; a refusal that comes while growing, at a rate that
+//!   was not refused before, is taken for a limit on growth and slows it. Which of the two parts
+//!   slows is a matter of how much each contributed.
+//! - *Ceiling.* The rate that was refused is remembered. Close below and above it growth takes a
+//!   time that is proportional to what a refusal costs, and several times as long with each refusal at
+//!   about the same rate. So a limit on the rate is tested rarely, and the more rarely the dearer that
+//!   is, while a ceiling that moves, as under a limit on growth, is soon passed and forgotten.
+//! - *Unlearn.* While nobody waits the rate falls towards a multiple of what is used. A rate that was
+//!   learned from few starts, or from refusals of another kind, lasts only until nobody waits.
+//!
+//! Why it is stable: below the ceiling the rate only rises, above the limit it is refused within the
+//! provider's own window, and falls by at least 5 %. The time between refusals at a fixed limit grows
+//! geometrically up to [`RAREST`] crossings, so the share refused falls with time; under a limit on
+//! growth each refusal slows growth by [`SLOWER`], and it recovers by [`BOLDER`] a second, so the
+//! product settles where refusals are about as many seconds apart as ln(1/SLOWER)/BOLDER. The
+//! constants were found by random search over simulated providers with drawn parameters, not over
+//! those of the repository; `docs/recovery.md` says how to check it on others.
+
+use std::time::Duration;
+
+use super::ramp::NANO;
+use crate::core::time::Time;
+
+/// What a gate has learned of the rate that is accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Learned {
+    /// Starts a second, in billionths; at least [`FLOOR`].
+    pub rate: u64,
+    /// The rate that was refused; 0 if none is remembered.
+    pub ceiling: u64,
+    /// Refusals in a row at about the ceiling, the first left out.
+    pub confirmed: u8,
+    /// Refusals in a row soon after the gate had opened.
+    pub early: u8,
+    /// Growth a second: in billionths of a start per second.
+    pub step: u64,
+    /// Growth a second: in billionths of the rate.
+    pub share: u64,
+    /// Permits that are owed at `at`, in billionths.
+    pub debt: u64,
+    /// When all this was so.
+    pub at: Time,
+    /// When the gate last opened.
+    pub opened: Time,
+    /// When it last fell.
+    pub fell: Time,
+    /// How long that shut it, in nanoseconds.
+    pub cost: u64,
+    /// Somebody waits.
+    pub is_pressed: bool,
+    /// It outlives the queue.
+    pub is_sure: bool,
+}
+
+/// What a refusal says to the learned rate.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lesson {
+    /// Starts a second over the last second, in billionths, the refused left out.
+    pub(super) measured: u64,
+    /// The most in any second since the refusal before.
+    pub(super) best: u64,
+    /// Starts in the last ten seconds.
+    pub(super) recent: u32,
+    /// It was the rate, or its growth, that was refused.
+    pub(super) is_of_rate: bool,
+    /// The wait that the server asked for.
+    pub(super) least: Option<Duration>,
+}
+
+/// The lowest rate: one start in 2 s.
+pub const FLOOR: u64 = NANO / 2;
+
+/// Fewer starts in ten seconds than this say nothing of a rate.
+pub const FEW: u32 = 10;
+
+/// After so long without a refusal all is forgotten.
+pub const FORGOTTEN: Duration = Duration::from_secs(15 * 60);
+
+/// A refusal this soon after opening is early.
+const EARLY: f64 = 1.9;
+/// Under a rate that was kept for less than this, what was started says more than the rate.
+const MEASURE: f64 = 0.8;
+/// What is left of the rate: after the first refusal, after a late one, after an early one, and how
+/// much less after each further early one.
+const FIRST: f64 = 0.85;
+const LATE: f64 = 0.95;
+const SOON: f64 = 0.85;
+const SOONER: f64 = 0.12;
+const LEAST: f64 = 0.3;
+/// Growth at first: starts a second, and a share of the rate, a second.
+const STEP: f64 = 1.6;
+const SHARE: f64 = 0.13;
+/// How much bolder growth becomes a second, up to so many times the first, and what a refusal leaves.
+const BOLDER: f64 = 0.08;
+const BOLDEST: f64 = 3.9;
+const SLOWER: f64 = 0.4;
+/// What is near the ceiling, and what is the same rate as it.
+const NEAR: [f64; 2] = [0.91, 1.02];
+const SAME: f64 = 0.25;
+/// Seconds that it takes to pass the ceiling, beside what a refusal costs, and how many times as many
+/// after each refusal that confirms it, of which no more than so many count.
+const PASSING: f64 = 0.5;
+const RARER: f64 = 3.4;
+const RAREST: u8 = 4;
+/// Unused, the rate falls by so much a second towards so many times what is used and so much more.
+const FALL: f64 = 0.57;
+const ROOM: f64 = 3.0;
+const SPARE: f64 = 15.0;
+/// A wait of so many seconds after so many starts in ten says that a window is used up.
+const WINDOW: Duration = Duration::from_secs(5);
+const MANY: u32 = 100;
+/// No more is ever learned, in starts a second.
+const HIGHEST: f64 = 1e6;
+/// What may be owed when the next call starts, in billionths of a permit. Little, since a provider's
+/// bucket may hold no more than one call: what a coarse timer makes late is made good by the rate.
+const LEAD: u64 = NANO / 25;
+
+impl Learned {
+    /// The first refusal.
+    pub(super) fn first(lesson: &Lesson, now: Time) -> Learned {
+        let mut learned = Learned {
+            rate: lesson.measured,
+            ceiling: 0,
+            confirmed: 0,
+            early: 0,
+            step: nano(STEP),
+            share: nano(SHARE),
+            debt: 0,
+            at: now,
+            opened: now,
+            fell: now,
+            cost: 0,
+            is_pressed: false,
+            is_sure: false,
+        };
+        if lesson.is_of_rate {
+            learned.ceiling = lesson.measured;
+            learned.set(per_second(lesson.measured) * FIRST);
+        } else {
+            learned.step = nano(STEP * BOLDEST);
+            learned.share = nano(SHARE * BOLDEST);
+        }
+        learned.note(lesson);
+        learned
+    }
+
+    /// A refusal of an episode that has not lowered anything yet.
+    pub(super) fn fall(&mut self, lesson: &Lesson, now: Time) {
+        let open_for = now.since(self.opened).as_secs_f64();
+        let is_paced = self.is_pressed && open_for > MEASURE;
+        let refused = match is_paced {
+            true => self.rate,
+            false => lesson.measured.min(self.rate),
+        };
+        self.fell = now;
+        if !lesson.is_of_rate {
+            self.set(per_second(refused) * FIRST);
+            return;
+        }
+        self.early = match open_for < EARLY {
+            true => self.early.saturating_add(1),
+            false => 0,
+        };
+        let left = match self.early {
+            0 => LATE,
+            again => (SOON - SOONER * f64::from(again - 1)).max(LEAST),
+        };
+        let gap = self.ceiling.abs_diff(refused) as f64;
+        if self.ceiling > 0 && gap < SAME * self.ceiling as f64 {
+            self.confirmed = self.confirmed.saturating_add(1).min(RAREST);
+            self.ceiling = match refused < self.ceiling {
+                true => refused,
+                false => self.ceiling / 2 + refused / 2,
+            };
+        } else {
+            self.slow_growth();
+            self.confirmed = 0;
+            self.ceiling = refused;
+        }
+        self.set(per_second(refused) * left);
+        self.note(lesson);
+    }
+
+    fn note(&mut self, lesson: &Lesson) {
+        self.is_sure |= lesson.is_of_rate && lesson.recent >= FEW;
+        if lesson.least >= Some(WINDOW) && lesson.recent >= MANY {
+            // It was no rate that was refused, and its price is small.
+            self.rate = self.rate.max(lesson.best);
+            self.ceiling = 0;
+            self.confirmed = 0;
+        }
+    }
+
+    fn slow_growth(&mut self) {
+        let (step, share) = self.growth();
+        let of_step = step / (step + share).max(1e-9);
+        self.step = nano(per_second(self.step) * SLOWER.powf(of_step));
+        self.share = nano(per_second(self.share) * SLOWER.powf(1.0 - of_step));
+    }
+
+    /// The gate opens.
+    pub(super) fn open(&mut self, now: Time) {
+        self.at = now;
+        self.debt = 0;
+        self.opened = now;
+        self.cost = u64::try_from(now.since(self.fell).as_nanos()).unwrap_or(u64::MAX);
+    }
+
+    /// Time passes in an open gate; `used` is how many calls started in the last second, in
+    /// billionths.
+    pub(super) fn pass(&mut self, now: Time, used: u64) {
+        let span = now.since(self.at).as_secs_f64();
+        self.debt = self.debt_at(now);
+        self.at = self.at.max(now);
+        if !self.is_pressed {
+            let most = per_second(used) * ROOM + SPARE;
+            let fallen = per_second(self.rate) * (1.0 - FALL * span).max(0.0);
+            self.set(per_second(self.rate).min(most.max(fallen)));
+            return;
+        }
+        let (step, share) = self.growth();
+        let growth = step + share;
+        let [near, far] = NEAR.map(|part| part * self.ceiling as f64);
+        let rate = self.rate as f64;
+        if rate > near && rate < far {
+            let seconds = (PASSING + self.cost as f64 / 1e9) * RARER.powi(self.confirmed.into());
+            let slow = per_second(self.rate) * (far / near).ln() / seconds;
+            self.set(per_second(self.rate) + slow.min(growth) * span);
+        } else {
+            self.set(per_second(self.rate) + growth * span);
+            let bolder = BOLDER * span / growth.max(1e-9);
+            let grown = |part: u64, by: f64, first: f64| {
+                nano((per_second(part) * (1.0 + bolder * by)).min(first * BOLDEST))
+            };
+            self.step = grown(self.step, step, STEP);
+            self.share = grown(self.share, share, SHARE);
+        }
+        if self.rate as f64 >= far {
+            self.ceiling = 0;
+            self.confirmed = 0;
+        }
+    }
+
+    /// Whether a call may start now.
+    pub(super) fn allows(&self, now: Time) -> bool {
+        self.debt_at(now) <= LEAD
+    }
+
+    /// When the call with `ahead` others in front of it may start, if the rate stays as it is.
+    pub(super) fn next_at(&self, now: Time, ahead: u64) -> Time {
+        let owed = u128::from(self.debt) + u128::from(ahead) * u128::from(NANO);
+        let owed = owed.saturating_sub(u128::from(LEAD));
+        let nanos = (owed * u128::from(NANO)).div_ceil(u128::from(self.rate.max(1)));
+        let span = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
+        (self.at + span).max(now)
+    }
+
+    /// A call starts.
+    pub(super) fn take(&mut self, now: Time) {
+        self.debt = self.debt_at(now).saturating_add(NANO);
+        self.at = self.at.max(now);
+    }
+
+    /// A start did not happen after all.
+    pub(super) fn give_back(&mut self) {
+        self.debt = self.debt.saturating_sub(NANO);
+    }
+
+    /// Whether nothing was refused for so long that all is forgotten.
+    pub(super) fn is_old(&self, now: Time) -> bool {
+        now.since(self.fell) >= FORGOTTEN
+    }
+
+    fn debt_at(&self, now: Time) -> u64 {
+        let nanos = u128::from(now.0.saturating_sub(self.at.0));
+        let paid = nanos * u128::from(self.rate) / u128::from(NANO);
+        let paid = u64::try_from(paid).unwrap_or(u64::MAX);
+        self.debt.saturating_sub(paid)
+    }
+
+    /// Growth a second in starts a second: by the step, and by the share of the rate.
+    fn growth(&self) -> (f64, f64) {
+        let share = per_second(self.share) * per_second(self.rate);
+        (per_second(self.step), share)
+    }
+
+    fn set(&mut self, rate: f64) {
+        self.rate = nano(rate.clamp(per_second(FLOOR), HIGHEST));
+    }
+}
+
+fn per_second(nano: u64) -> f64 {
+    nano as f64 / 1e9
+}
+
+fn nano(per_second: f64) -> u64 {
+    (per_second * 1e9) as u64
+}
