@@ -8,13 +8,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use support::client::InFlight;
+use support::parts::merge;
 use support::weir::policy;
 use support::{Bootstrap, Call, Conn, Envoy, Gate, Provider, Reply, Seen, answers};
 
 /// A refused call is not retried, so that it is no probe.
-fn once(mut patch: Value) -> Value {
-    patch["retry"] = json!({"retry_max_attempts": 1, "burst_max_attempts": 1});
-    policy(patch)
+fn once(patch: Value) -> Value {
+    let mut all = json!({"retry": {"retry_max_attempts": 1, "burst_max_attempts": 1}});
+    merge(&mut all, patch);
+    policy(all)
 }
 
 async fn start(envoy: &Envoy, calls: usize) -> Vec<InFlight> {
