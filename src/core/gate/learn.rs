@@ -337,6 +337,7 @@ fn per_second(nano: u64) -> f64 {
     nano as f64 / 1e9
 }
 
+/// Rounds, so that what does not change stays the same however often it is looked at.
 fn nano(per_second: f64) -> u64 {
-    (per_second * 1e9) as u64
+    (per_second * 1e9 + 0.5) as u64
 }

@@ -45,8 +45,8 @@ impl Record {
         self.setting.limit().min(learned)
     }
 
-    /// Whether the pace lets a waiter start.
-    pub(super) fn has_permit(&self, now: Time) -> bool {
+    /// Whether the pace and what was learned let a waiter start.
+    pub fn has_permit(&self, now: Time) -> bool {
         self.bucket.allows(&self.setting.pace, now)
             && self
                 .learned
