@@ -11,10 +11,12 @@ use std::time::Duration;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use weir::core::classify::Class;
 use weir::core::gate::owner::SLOTS;
+use weir::core::gate::recovery::Stage;
 use weir::core::gate::{
     Allowance, Arrival, Change, Entry, Event, Fenced, Hold, Key, Order, Outcome, Owner, Pace,
-    Record, Setting, Standing, apply,
+    Record, Refusal, Setting, Standing, Statement, Tally, Undecided, apply,
 };
 use weir::core::time::Time;
 
@@ -29,6 +31,13 @@ enum Act {
     },
     Claim,
     End,
+    /// The first attempt that is undecided is refused, with a word on when to come back or without.
+    Refuse {
+        least: Option<u64>,
+        random: u64,
+    },
+    Accept,
+    TakeBack,
     Leave,
     Hold,
     Ready,
@@ -43,6 +52,9 @@ fn act() -> impl Strategy<Value = Act> {
         6 => (any::<bool>(), any::<bool>(), 0..20_u64).prop_map(|(no_wait, has_ended, connection)| Act::Arrive { no_wait, has_ended, connection }),
         6 => Just(Act::Claim),
         4 => Just(Act::End),
+        2 => (prop::option::of(0..3000_u64), any::<u64>()).prop_map(|(least, random)| Act::Refuse { least, random }),
+        2 => Just(Act::Accept),
+        1 => Just(Act::TakeBack),
         2 => Just(Act::Leave),
         1 => Just(Act::Hold),
         1 => Just(Act::Ready),
@@ -55,9 +67,13 @@ fn act() -> impl Strategy<Value = Act> {
 #[derive(Clone, Debug)]
 struct Worker {
     owner: Owner,
-    running: u32,
+    /// Attempts, by the epoch in which they started if they are undecided.
+    running: Vec<Option<u32>>,
     held: u32,
     waiters: Vec<(Key, bool)>,
+    tally: Tally,
+    /// The epoch of the attempt that was refused last.
+    refused: u32,
 }
 
 impl Worker {
@@ -69,7 +85,7 @@ impl Worker {
             .sum();
         let waiting = u32::try_from(self.waiters.len()).expect("few");
         Standing {
-            running: self.running,
+            running: u32::try_from(self.running.len()).expect("few"),
             fresh: waiting - ready,
             ready,
             held: self.held,
@@ -82,24 +98,41 @@ impl Worker {
         }
     }
 
-    fn start_first(&mut self) {
+    fn statement(&self) -> Statement {
+        let undecided = self.running.iter().flatten().copied();
+        Statement {
+            standing: self.standing(),
+            undecided: undecided.fold(Undecided::NONE, Undecided::with),
+            tally: self.tally,
+        }
+    }
+
+    fn start_first(&mut self, epoch: u32) {
         let first = (0..self.waiters.len())
             .min_by_key(|at| self.waiters[*at].0)
             .expect("a waiter");
         let (_, is_held) = self.waiters.remove(first);
         self.held -= u32::from(is_held);
-        self.running += 1;
+        self.running.push(Some(epoch));
+    }
+
+    /// The provider answers the first attempt that it has not answered.
+    fn answer(&mut self) -> Option<(usize, u32)> {
+        let at = self.running.iter().position(Option::is_some)?;
+        Some((at, self.running[at].take()?))
     }
 
     /// Changes the worker's own count and says what to tell the gate.
-    fn prepare(&mut self, act: Act, key: Key, setting: Setting) -> Event {
+    fn prepare(&mut self, act: Act, key: Key, setting: Setting, now: Time) -> Event {
         match act {
             Act::Arrive {
                 no_wait,
                 has_ended,
                 connection,
             } => {
-                self.running = self.running.saturating_sub(u32::from(has_ended));
+                if has_ended {
+                    self.running.pop();
+                }
                 return Event::Arrive(Arrival {
                     arrived: key.arrived,
                     order: Order::Arrival,
@@ -111,7 +144,7 @@ impl Worker {
             }
             Act::Claim if !self.waiters.is_empty() => {
                 let mut after = self.clone();
-                after.start_first();
+                after.start_first(0);
                 return Event::Claim {
                     then: after.standing(),
                 };
@@ -135,7 +168,28 @@ impl Worker {
                     seen: 0,
                 };
             }
-            Act::End => self.running = self.running.saturating_sub(1),
+            Act::End => {
+                self.running.pop();
+            }
+            Act::Refuse { least, random } => {
+                if let Some((at, epoch)) = self.answer() {
+                    self.running.remove(at);
+                    self.refused = epoch;
+                    self.tally.refused = Some(Refusal {
+                        epoch,
+                        class: Class::Rate,
+                        least: least.map(Duration::from_millis),
+                        at: now,
+                        took: Duration::from_millis(random % 900),
+                        random,
+                        envoys: 1,
+                        stated: None,
+                        is_told: false,
+                    });
+                }
+            }
+            Act::Accept => self.tally.accepted = self.answer().map(|(_, epoch)| epoch),
+            Act::TakeBack => self.tally.taken_back = Some(self.refused),
             Act::Leave => {
                 if let Some((_, is_held)) = self.waiters.pop() {
                     self.held -= u32::from(is_held);
@@ -153,11 +207,13 @@ impl Worker {
         Event::Report
     }
 
-    fn settle(&mut self, outcome: Outcome, key: Key) {
-        match outcome {
-            Outcome::Start => self.running += 1,
+    fn settle(&mut self, change: &Change, key: Key) {
+        self.tally = Tally::default();
+        let epoch = change.sight.epoch;
+        match change.outcome {
+            Outcome::Start => self.running.push(Some(epoch)),
             Outcome::Wait { .. } => self.waiters.push((key, false)),
-            Outcome::Claimed => self.start_first(),
+            Outcome::Claimed => self.start_first(epoch),
             Outcome::Held => self.held += 1,
             _ => {}
         }
@@ -189,7 +245,14 @@ fn check_order(before: &Record, record: &Record, change: &Change) {
 }
 
 /// What holds after every event, whoever sent it.
-fn check(before: &Record, record: &Record, mine: Standing, owner: Owner, change: &Change) {
+fn check(
+    before: &Record,
+    record: &Record,
+    mine: Standing,
+    owner: Owner,
+    change: &Change,
+    now: Time,
+) {
     let was = before
         .entry(owner.slot)
         .map_or(0, |entry| entry.standing.running);
@@ -199,7 +262,7 @@ fn check(before: &Record, record: &Record, mine: Standing, owner: Owner, change:
         record.in_flight() <= limit.max(brought),
         "L1: over the limit"
     );
-    let is_free = record.in_flight() < limit;
+    let is_free = record.is_free(now);
     for entry in &record.entries {
         assert!(
             entry.granted <= entry.standing.waiting(),
@@ -224,8 +287,39 @@ fn check(before: &Record, record: &Record, mine: Standing, owner: Owner, change:
         );
     }
     check_order(before, record, change);
+    check_recovery(before, record, change, now);
     assert!(record.entries.is_sorted_by_key(|entry| entry.owner.slot));
     assert_eq!(Record::decode(&record.encode()).as_ref(), Ok(record));
+}
+
+/// Laws L9 and L12: nothing goes in a pause, one call goes after it, and the pause only moves away.
+fn check_recovery(before: &Record, record: &Record, change: &Change, now: Time) {
+    let Some(recovery) = &record.recovery else {
+        return;
+    };
+    let is_start = matches!(change.outcome, Outcome::Start | Outcome::Claimed);
+    let granted: u32 = record.entries.iter().map(|entry| entry.granted).sum();
+    let most = match recovery.stage {
+        Stage::Open => u32::MAX,
+        Stage::Shut if recovery.until <= now => 1,
+        Stage::Shut | Stage::Probing { .. } => 0,
+    };
+    assert!(granted <= most, "L12: {granted} granted, {recovery:?}");
+    if let Some(pause) = change.sight.lasting(now) {
+        assert!(!is_start, "L9: a start before {pause:?}");
+    }
+    let Some(was) = &before.recovery else {
+        return;
+    };
+    assert!(recovery.epoch >= was.epoch && recovery.epoch <= was.epoch + 1);
+    let is_taken_back = recovery.stage == Stage::Open && recovery.refusals == 0;
+    assert!(recovery.until >= was.until || is_taken_back, "L9: shorter");
+    if is_start && matches!(was.stage, Stage::Probing { .. }) {
+        // Unless the probe had just ended, and this is the next.
+        let is_next = matches!(recovery.stage, Stage::Probing { since, .. } if since == now);
+        let is_open = recovery.stage == Stage::Open;
+        assert!(is_open || is_next, "L12: a second beside the probe");
+    }
 }
 
 fn run(workers: u16, cap: u32, max_waiting: u32, script: &[(u16, Act, u64)]) {
@@ -241,9 +335,11 @@ fn run(workers: u16, cap: u32, max_waiting: u32, script: &[(u16, Act, u64)]) {
             slot,
             generation: 1,
         },
-        running: 0,
+        running: Vec::new(),
         held: 0,
         waiters: Vec::new(),
+        tally: Tally::default(),
+        refused: 0,
     };
     let mut all: Vec<Worker> = (0..workers).map(worker).collect();
     let mut now = Time(1);
@@ -251,19 +347,20 @@ fn run(workers: u16, cap: u32, max_waiting: u32, script: &[(u16, Act, u64)]) {
         now = now + Duration::from_millis(*pause);
         let key = Key::at(u64::try_from(count).expect("few"));
         let worker = &mut all[usize::from(who % workers)];
-        let event = worker.prepare(*act, key, setting);
-        let (before, mine) = (record.clone(), worker.standing());
+        let event = worker.prepare(*act, key, setting, now);
+        let (before, mine) = (record.clone(), worker.statement());
         let change =
             apply(&mut record, worker.owner, mine, event, now).expect("the newest generation");
-        worker.settle(change.outcome, key);
-        check(&before, &record, mine, worker.owner, &change);
+        worker.settle(&change, key);
+        check(&before, &record, mine.standing, worker.owner, &change, now);
         let told = record
             .entry(worker.owner.slot)
             .map_or(Standing::NONE, |entry| entry.standing);
         assert_eq!(told, worker.standing(), "the record knows the worker");
 
         let settled = record.clone();
-        let again = apply(&mut record, worker.owner, told, Event::Report, now)
+        let again = worker.statement();
+        let again = apply(&mut record, worker.owner, again, Event::Report, now)
             .expect("the same generation");
         assert_eq!(
             (&record, again.wake),
@@ -302,7 +399,7 @@ fn run(workers: u16, cap: u32, max_waiting: u32, script: &[(u16, Act, u64)]) {
 }
 
 fn script(events: usize) -> impl Strategy<Value = Vec<(u16, Act, u64)>> {
-    let pause = prop_oneof![8 => Just(0_u64), 1 => 1..30_u64];
+    let pause = prop_oneof![16 => Just(0_u64), 2 => 1..30_u64, 1 => 100..2000_u64];
     vec((any::<u16>(), act(), pause), 0..events)
 }
 

@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
 
+use weir::core::classify::{Class, Stated};
 use weir::core::gate::headroom::Told;
 use weir::core::gate::owner::SLOTS;
 use weir::core::gate::ramp::{Growth, Ramp};
 use weir::core::gate::{
-    Allowance, Arrival, Event, Hold, Key, Order, Owner, Pace, Record, Setting, Standing, Statement, Tally, apply,
+    Allowance, Arrival, Event, Hold, Key, Order, Owner, Pace, Record, Refusal, Setting, Standing,
+    Statement, Tally, Undecided, apply,
 };
 use weir::core::time::Time;
 
@@ -75,8 +77,11 @@ impl Script<'_> {
         };
         let mine = Statement {
             standing: self.standing()?,
+            undecided: Undecided {
+                oldest: self.small()?,
+                newest: self.small()?,
+            },
             tally: self.tally()?,
-            ..Statement::from(Standing::NONE)
         };
         let now = Time(self.wide()?);
         let event = match self.byte()? % 5 {
@@ -139,7 +144,42 @@ impl Script<'_> {
                 _ => Some(Duration::from_nanos(self.wide()?)),
             },
             told: self.told()?,
-            ..Tally::default()
+            unheard: u32::from(self.byte()?),
+            refused: match self.byte()? % 2 {
+                0 => None,
+                _ => Some(self.refusal()?),
+            },
+            accepted: self.epoch()?,
+            taken_back: self.epoch()?,
+        })
+    }
+
+    fn refusal(&mut self) -> Option<Refusal> {
+        let class = usize::from(self.byte()?) % Class::ALL.len();
+        Some(Refusal {
+            epoch: self.small()?,
+            class: *Class::ALL.get(class)?,
+            least: match self.byte()? % 2 {
+                0 => None,
+                _ => Some(Duration::from_nanos(self.wide()?)),
+            },
+            at: Time(self.wide()?),
+            took: Duration::from_nanos(self.wide()?),
+            random: self.wide()?,
+            envoys: self.small()?,
+            stated: match self.byte()? % 3 {
+                0 => None,
+                1 => Some(Stated::PerSecond(self.wide()?)),
+                _ => Some(Stated::AtOnce(self.small()?)),
+            },
+            is_told: self.byte()? % 2 == 1,
+        })
+    }
+
+    fn epoch(&mut self) -> Option<Option<u32>> {
+        Some(match self.byte()? % 2 {
+            0 => None,
+            _ => Some(self.small()?),
         })
     }
 

@@ -15,6 +15,7 @@ mod cost;
 mod death;
 mod degraded;
 mod delay;
+mod draws;
 mod evict;
 mod failover;
 mod halves;

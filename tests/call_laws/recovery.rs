@@ -441,3 +441,23 @@ fn a_shadow_pauses_its_phantoms_alone() {
     sim.answer(real, Reply::ok());
     sim.check_empty();
 }
+
+#[test]
+fn a_stated_limit_is_used_exactly() {
+    let body = |text: &str| text.as_bytes().to_vec();
+    let rate = body(
+        r#"{"error":{"code":"rate_limit_exceeded","message":"Rate limit reached on requests per min (RPM): Limit 120, Used 120, Requested 1."}}"#,
+    );
+    let at_once = body(
+        r#"{"error":{"code":"x","message":"Current concurrency is 8, above your concurrency limit of 7."}}"#,
+    );
+    let said = |body: &[u8]| {
+        let mut sim = Sim::policy(1, r#""retry":{"retry_max_attempts":1}"#);
+        let ids: Vec<_> = (0..40).map(|_| sim.arrive(Ask::on(0))).collect();
+        sim.head(ids[0], Reply::new(429));
+        sim.part(ids[0], body, true);
+        sim.records().remove(0)
+    };
+    assert_eq!(said(&rate).learned_rate(), Some(2_000_000_000));
+    assert_eq!(said(&at_once).limit(), 7);
+}

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use weir::core::gate::grant::STALE;
+use weir::core::gate::recovery::Stage;
 use weir::core::gate::{Record, Standing};
 use weir::core::time::Time;
 
@@ -22,6 +23,10 @@ pub enum Law {
     Store,
     /// The protocol comes to rest.
     Rest,
+    /// L9: nothing starts while the gate is shut.
+    Pause,
+    /// L12: one probe at a time.
+    Probe,
 }
 
 impl Law {
@@ -50,6 +55,8 @@ impl fmt::Display for Broken {
             Law::NoCharge => "L8 no charge for nothing",
             Law::Store => "the store",
             Law::Rest => "L3 the protocol comes to rest",
+            Law::Pause => "L9 not before",
+            Law::Probe => "L12 one probe",
         };
         write!(f, "{name}: {}", self.how)
     }
@@ -66,6 +73,7 @@ pub fn check_commit(
 ) -> Result<(), Broken> {
     let record = &world.record;
     check_cap(world, at, before)?;
+    check_pause(world, before, started.is_some())?;
     for entry in &record.entries {
         if entry.granted > entry.standing.waiting() {
             return Err(Law::HandOver.broken(&format!(
@@ -126,6 +134,44 @@ pub fn check_revoked(
     Ok(())
 }
 
+/// Nothing starts, or is granted, before the pause has ended, and then one call.
+fn check_pause(world: &World, before: &Record, is_start: bool) -> Result<(), Broken> {
+    let is_shut = before.sight().lasting(world.now).is_some();
+    if is_start && is_shut {
+        return Err(Law::Pause.broken("a call started in a pause"));
+    }
+    let Some(recovery) = &world.record.recovery else {
+        return Ok(());
+    };
+    let granted: u32 = world.record.entries.iter().map(|e| e.granted).sum();
+    let most = match recovery.stage {
+        Stage::Open => u32::MAX,
+        Stage::Shut if recovery.until <= world.now => 1,
+        Stage::Shut | Stage::Probing { .. } => 0,
+    };
+    if granted > most {
+        return Err(Law::Pause.broken(&format!("{granted} granted: {recovery:?}")));
+    }
+    Ok(())
+}
+
+/// Of the calls that started in a pause's epoch one is undecided while the gate is not open.
+fn check_probe(world: &World) -> Result<(), Broken> {
+    let Some(recovery) = &world.record.recovery else {
+        return Ok(());
+    };
+    let probes = world.workers.iter().filter(|worker| !worker.is_dead);
+    let probes = probes.flat_map(|worker| {
+        let calls = 0..worker.calls.len();
+        calls.filter(|call| worker.is_undecided(*call) && worker.epochs[*call] == recovery.epoch)
+    });
+    let probes = probes.count();
+    if probes > 1 && recovery.stage != Stage::Open {
+        return Err(Law::Probe.broken(&format!("{probes} probes: {recovery:?}")));
+    }
+    Ok(())
+}
+
 fn check_cap(world: &World, at: usize, before: &Record) -> Result<(), Broken> {
     let worker = &world.workers[at];
     let own = before.entries.iter();
@@ -161,6 +207,7 @@ pub fn check_state(scope: &Scope, world: &World) -> Result<(), Broken> {
     {
         return Err(Law::Cap.broken(&format!("{running} calls run")));
     }
+    check_probe(world)?;
     for (at, worker) in world.workers.iter().enumerate() {
         let entries = world.record.entries.iter();
         let known = entries.filter(|entry| worker.names.contains(&entry.owner));
@@ -190,13 +237,13 @@ pub fn check_state(scope: &Scope, world: &World) -> Result<(), Broken> {
         }
     }
     if world.is_quiet(scope) {
-        check_quiet(world)?;
+        check_quiet(scope, world)?;
     }
     Ok(())
 }
 
 /// What must hold when nothing is on its way.
-fn check_quiet(world: &World) -> Result<(), Broken> {
+fn check_quiet(scope: &Scope, world: &World) -> Result<(), Broken> {
     let record = &world.record;
     let running: u64 = record
         .entries
@@ -204,7 +251,16 @@ fn check_quiet(world: &World) -> Result<(), Broken> {
         .map(|entry| u64::from(entry.standing.running))
         .sum();
     let waiting: u32 = world.workers.iter().map(Worker::waiting).sum();
-    if waiting > 0 && running < record.setting.limit() {
+    let mut living = world.workers.iter().filter(|worker| !worker.is_dead);
+    let opens_at = world.opens_at().filter(|at| *at > world.now);
+    // By who was told the time, or, where somebody died, by who waits and looks with each tick.
+    let is_awaited = opens_at.is_some_and(|opens_at| {
+        living.any(|worker| {
+            let is_told = worker.next_at.is_some_and(|next| next <= opens_at);
+            is_told || scope.has_ticks() && worker.waiting() > 0
+        })
+    });
+    if waiting > 0 && running < record.setting.limit() && !is_awaited {
         return Err(Law::LostWakeUp.broken(&format!(
             "{waiting} wait while {running} of {} run, and nothing is on its way",
             record.setting.limit()

@@ -196,6 +196,42 @@ fn queues_fill_and_some_would_rather_not_wait() {
     );
 }
 
+#[test]
+fn a_refusal_shuts_the_gate_and_one_probe_opens_it() {
+    let pauses = |scope: &mut Scope| scope.pauses = true;
+    let three = ["ABA", "AAB", "ABB"];
+    prove(
+        "paused 1+1, all refused once",
+        &varied(scopes(Grain::HostCall, &["AB"], 1), pauses),
+    );
+    prove(
+        "paused 2+1, whole exchanges, first refused once",
+        &varied(scopes(Grain::Exchange, &three, 1), pauses),
+    );
+    let dies = |scope: &mut Scope| {
+        scope.pauses = true;
+        scope.deaths = 1;
+    };
+    prove(
+        "paused and died 1+1, whole exchanges, all refused once",
+        &varied(scopes(Grain::Exchange, &["AB"], 1), dies),
+    );
+    if is_proof() {
+        prove(
+            "paused and died 2+1, whole exchanges, first refused once",
+            &varied(scopes(Grain::Exchange, &three[..1], 1), dies),
+        );
+        prove(
+            "paused 2+1, all refused once",
+            &varied(scopes(Grain::HostCall, &three, 2), pauses),
+        );
+        prove(
+            "paused 2x2, whole exchanges, all refused once",
+            &varied(scopes(Grain::Exchange, &["ABAB", "ABBA"], 2), pauses),
+        );
+    }
+}
+
 /// Scopes in which workers are given up.
 fn given_up(grain: Grain, orders: &[&str], refused: usize, reaps: u8, deaths: u8) -> Vec<Scope> {
     varied(scopes(grain, orders, refused), |scope| {

@@ -24,6 +24,8 @@ pub struct Scope {
     pub setting: Setting,
     /// Calls that may be refused and held once, from each worker's first on.
     pub refused: usize,
+    /// A refusal shuts the gate, and one probe opens it.
+    pub pauses: bool,
     /// Every second call would rather be refused than wait.
     pub no_wait: bool,
     /// The setting each worker puts in force at some time.
@@ -60,6 +62,7 @@ impl Scope {
             keys,
             setting: setting(cap, 100),
             refused: 0,
+            pauses: false,
             no_wait: false,
             configure: None,
             lossy: false,

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use weir::core::classify::Class;
 use weir::core::gate::exchange::Exchange;
-use weir::core::gate::{Key, Owner, Standing};
+use weir::core::gate::{Key, Owner, Refusal, Standing};
 use weir::core::time::Time;
 use weir::core::wait::{CallId, Kind, Member, Waiter};
 
@@ -60,6 +61,10 @@ pub struct Worker {
     pub calls: Vec<Phase>,
     /// The gate's epoch in which each of them last started.
     pub epochs: Vec<u32>,
+    /// Calls whose last attempt has not been answered, one bit each.
+    pub undecided: u32,
+    /// When the gate must be looked at next.
+    pub next_at: Option<Time>,
     pub task: Option<Task>,
     /// Its waiters as the record knows them, one bit per call.
     pub known: u32,
@@ -114,6 +119,9 @@ impl Worker {
     /// A call ends, leaves, or becomes ready. False if the gate need not know.
     pub fn change_line(&mut self, key: u64, call: usize, step: Step) -> bool {
         let phase = self.calls[call];
+        if phase.runs() {
+            self.answer(call);
+        }
         self.calls[call] = match step {
             Step::Refuse(_) => Phase::Refused,
             Step::Ready(_) => Phase::WaitingAgain,
@@ -125,9 +133,7 @@ impl Worker {
                 .line_mut()
                 .wait(Key::at(key), waiter(call, Kind::Ready)),
             (_, Phase::Running | Phase::RunningAgain) => {
-                let line = self.member.line_mut();
-                line.finish(Duration::ZERO);
-                line.decide(self.epochs[call]);
+                self.member.line_mut().finish(Duration::ZERO);
             }
             (_, Phase::Held) => self.member.line_mut().let_go(Key::at(key)),
             (_, Phase::Waiting | Phase::WaitingAgain) => {
@@ -136,6 +142,46 @@ impl Worker {
             _ => return false,
         }
         true
+    }
+
+    /// A call starts, in the epoch that the gate is in.
+    pub fn start(&mut self, call: usize, phase: Phase) {
+        self.calls[call] = phase;
+        self.epochs[call] = self.member.sight().epoch;
+        self.undecided |= 1 << call;
+    }
+
+    pub fn is_undecided(&self, call: usize) -> bool {
+        self.undecided >> call & 1 == 1
+    }
+
+    /// The provider answers a call.
+    fn answer(&mut self, call: usize) {
+        if self.is_undecided(call) {
+            self.undecided &= !(1 << call);
+            self.member.line_mut().decide(self.epochs[call]);
+        }
+    }
+
+    /// A call is accepted.
+    pub fn accept(&mut self, call: usize) {
+        self.answer(call);
+        self.member.line_mut().accept(self.epochs[call]);
+    }
+
+    /// A call is refused, and the gate is to hear of it with the next report.
+    pub fn refuse(&mut self, call: usize, now: Time) {
+        self.member.line_mut().refuse(Refusal {
+            epoch: self.epochs[call],
+            class: Class::Rate,
+            least: None,
+            at: now,
+            took: Duration::ZERO,
+            random: 0,
+            envoys: 1,
+            stated: None,
+            is_told: false,
+        });
     }
 
     pub fn owner(&self) -> Option<Owner> {

@@ -9,6 +9,7 @@ use std::hash::Hash;
 
 use weir::core::gate::exchange::{Exchange, ExchangeError, Want};
 use weir::core::gate::grant::STALE;
+use weir::core::gate::recovery::Stage;
 use weir::core::gate::{
     Allowance, Arrival, Change, Entry, Hold, Key, Order, Outcome, Pace, Record, Setting,
 };
@@ -39,6 +40,12 @@ pub enum Step {
     Refuse(usize),
     Hold(usize),
     Ready(usize),
+    /// The provider answers a call, and not with a refusal.
+    Accept(usize),
+    /// Time passes until the gate may open.
+    Wait,
+    /// A worker looks at the gate at the time that it was told.
+    Due,
     Configure,
     Proceed,
     Hear,
@@ -81,6 +88,8 @@ impl World {
                 member: Member::default(),
                 calls: vec![Phase::New; scope.keys[at].len()],
                 epochs: vec![0; scope.keys[at].len()],
+                undecided: 0,
+                next_at: None,
                 task: None,
                 known: 0,
                 grants: Vec::new(),
@@ -112,6 +121,9 @@ impl World {
         if self.jumps > 0 {
             steps.push((0, Step::Jump));
         }
+        if self.opens_at().is_some_and(|at| at > self.now) {
+            steps.push((0, Step::Wait));
+        }
         self.death_steps(steps);
         for (at, worker) in self.workers.iter().enumerate() {
             if worker.is_dead {
@@ -136,6 +148,9 @@ impl World {
             if self.is_lost(at) {
                 steps.push((at, Step::Notice));
             }
+            if self.is_due(at) {
+                steps.push((at, Step::Due));
+            }
             if scope.configure.is_some() && !worker.is_configured {
                 steps.push((at, Step::Configure));
             }
@@ -145,6 +160,7 @@ impl World {
 
     fn call_steps(&self, scope: &Scope, at: usize, steps: &mut Vec<(usize, Step)>) {
         let mut has_arrival = false;
+        let is_recovering = self.workers[at].member.sight().is_recovering;
         for (call, phase) in self.workers[at].calls.iter().enumerate() {
             match phase {
                 Phase::New if !has_arrival => {
@@ -152,6 +168,13 @@ impl World {
                     steps.push((at, Step::Arrive(call)));
                 }
                 Phase::New | Phase::Gone => {}
+                phase if phase.runs() && is_recovering && self.workers[at].is_undecided(call) => {
+                    steps.push((at, Step::Accept(call)));
+                    steps.push((at, Step::End(call)));
+                    if *phase == Phase::Running && scope.is_refused(at, call) {
+                        steps.push((at, Step::Refuse(call)));
+                    }
+                }
                 Phase::Waiting | Phase::WaitingAgain => steps.push((at, Step::Leave(call))),
                 Phase::Running => {
                     steps.push((at, Step::End(call)));
@@ -177,10 +200,18 @@ impl World {
         let entry = self.entry(at);
         self.workers[at].member.is_unreported()
             || entry.is_some_and(|entry| entry.granted > 0 || entry.stalled)
+            || self.is_overdue(at)
+    }
+
+    /// A worker that waits finds with a tick that time allows a start.
+    fn is_overdue(&self, at: usize) -> bool {
+        let waits = self.entry(at).is_some_and(|entry| entry.uncovered() > 0);
+        waits && self.record.is_free(self.now)
     }
 
     /// Takes one step and checks what the laws say about it.
     pub fn take(&mut self, scope: &Scope, at: usize, step: Step) -> Result<(), Broken> {
+        let has_news = self.workers[at].member.is_unreported() || self.is_overdue(at);
         let worker = &mut self.workers[at];
         match step {
             Step::Proceed => return self.proceed(scope, at),
@@ -202,7 +233,7 @@ impl World {
                 self.seat_of(at).wakes -= 1;
                 return self.begin(scope, at, Errand::Claim, None);
             }
-            Step::Tick if worker.member.is_unreported() => {
+            Step::Tick if has_news => {
                 return self.begin(scope, at, Errand::Report, Some(Errand::Claim));
             }
             Step::Tick => return self.begin(scope, at, Errand::Claim, None),
@@ -216,9 +247,18 @@ impl World {
                 worker.is_configured = true;
                 return self.begin(scope, at, Errand::Configure, None);
             }
+            Step::Wait => {
+                self.now = self.opens_at().expect("a gate that opens");
+                return Ok(());
+            }
+            Step::Due => worker.next_at = None,
+            Step::Accept(call) => worker.accept(call),
             Step::Arrive(call) => return self.begin(scope, at, Errand::Arrive(call), None),
             Step::Hold(call) => return self.begin(scope, at, Errand::Hold(call), None),
             Step::Leave(call) | Step::End(call) | Step::Refuse(call) | Step::Ready(call) => {
+                if scope.pauses && matches!(step, Step::Refuse(_)) {
+                    worker.refuse(call, self.now);
+                }
                 if !worker.change_line(scope.keys[at][call], call, step) {
                     return Ok(());
                 }
@@ -428,12 +468,13 @@ impl World {
             _ => None,
         };
         let settled = worker.member.settle(&task.exchange, about);
-        let epoch = worker.member.sight().epoch;
+        if let Want::Done(Ok(change)) = task.exchange.want() {
+            worker.next_at = change.next_at;
+        }
         let mut next = task.next;
         match (task.errand, settled) {
             (Errand::Arrive(call), Settled::Started) => {
-                worker.calls[call] = Phase::Running;
-                worker.epochs[call] = epoch;
+                worker.start(call, Phase::Running);
             }
             (Errand::Arrive(call), Settled::Waits(_)) => worker.calls[call] = Phase::Waiting,
             (Errand::Arrive(call), Settled::Refused(_)) => {
@@ -443,11 +484,11 @@ impl World {
             (Errand::Hold(call), Settled::HoldsFull) => worker.calls[call] = Phase::Gone,
             (Errand::Claim, Settled::Granted(CallId(call), kind)) => {
                 let call = usize::try_from(call).expect("few calls");
-                worker.calls[call] = match kind {
+                let phase = match kind {
                     Kind::Fresh => Phase::Running,
                     Kind::Ready => Phase::RunningAgain,
                 };
-                worker.epochs[call] = epoch;
+                worker.start(call, phase);
                 next = Some(Errand::Claim);
             }
             (Errand::Claim, Settled::Handed) => next = Some(Errand::Claim),
@@ -474,6 +515,7 @@ impl World {
         self.record.setting.hash(&mut hasher);
         self.record.newest_connection.hash(&mut hasher);
         self.record.entries.hash(&mut hasher);
+        self.record.recovery.hash(&mut hasher);
         self.workers.hash(&mut hasher);
         (&self.seats, &self.sweep, self.now).hash(&mut hasher);
         (self.duplicates, self.jumps).hash(&mut hasher);
@@ -486,10 +528,30 @@ impl World {
         let rests = |at: usize| {
             let worker = &self.workers[at];
             let may_tick = scope.has_ticks() && self.has_work_for_tick(at);
-            let is_idle = worker.task.is_none() && !self.is_woken(at) && !self.is_lost(at);
+            let is_idle = worker.task.is_none()
+                && !self.is_woken(at)
+                && !self.is_lost(at)
+                && !self.is_due(at);
             worker.is_dead || is_idle && !may_tick
         };
         !self.is_haunted() && (0..self.workers.len()).all(rests)
+    }
+
+    /// When the gate opens if nothing happens until then; none if it is open.
+    pub fn opens_at(&self) -> Option<Time> {
+        let recovery = self.record.recovery.as_ref()?;
+        match recovery.stage {
+            Stage::Open => None,
+            Stage::Shut if recovery.undecided.is_empty() => Some(recovery.until),
+            Stage::Shut => Some(recovery.until.max(recovery.started + recovery.grace())),
+            Stage::Probing { since, .. } => Some(since + recovery.grace()),
+        }
+    }
+
+    fn is_due(&self, at: usize) -> bool {
+        self.workers[at]
+            .next_at
+            .is_some_and(|next| next <= self.now)
     }
 
     pub fn is_over(&self) -> bool {

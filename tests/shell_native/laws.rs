@@ -60,8 +60,8 @@ fn no_law_is_left_out() {
         let is_here = [format!("/{name}\""), format!("/{name}/mod.rs\"")]
             .iter()
             .any(|path| here.contains(path));
-        // What happens inside shared data alone: the shell has no part in it.
-        let is_elsewhere = ["main.rs", "evict.rs", "cost.rs", "newer.rs"];
+        // What happens inside shared data alone, or by chance: the shell has no part in it.
+        let is_elsewhere = ["main.rs", "evict.rs", "cost.rs", "newer.rs", "draws.rs"];
         let is_elsewhere = is_elsewhere.contains(&name.as_str());
         assert!(is_here || is_elsewhere, "{name}");
     }

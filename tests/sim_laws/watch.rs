@@ -291,7 +291,8 @@ impl Watch {
             let waits = lines
                 .iter()
                 .any(|(vm, line)| !line.is_empty() && is_alive(vm));
-            if waits && taken < self.cap {
+            let refuses = !self.scenario.limits.is_empty();
+            if waits && taken < self.cap && !(refuses && has_shut_gate(world, gate.0)) {
                 let progress = self.starts.get(gate).copied().unwrap_or(0);
                 let (since, then) = *self.idle.entry(*gate).or_insert((world.now, progress));
                 let idle = world.now.since(since.max(self.died.0));
@@ -344,7 +345,10 @@ impl Watch {
                 "L4: {messages} messages"
             );
         }
-        let is_plain = self.scenario.faults.are_none() && self.scenario.rate.is_none();
+        // Where calls are refused, some may have waited for a gate to open.
+        let is_plain = self.scenario.faults.are_none()
+            && self.scenario.rate.is_none()
+            && self.scenario.limits.is_empty();
         if self.waited > 0 && self.scenario.then_cap.is_none() && is_plain {
             let mut counts = world.peer.envoys.iter().flat_map(|e| e.in_flight.values());
             let cap = self.cap;
@@ -354,6 +358,12 @@ impl Watch {
             );
         }
     }
+}
+
+/// Whether refusals keep a gate of an Envoy shut at this moment.
+fn has_shut_gate(world: &World<Weir>, envoy: usize) -> bool {
+    let is_shut = |record: &Record| record.sight().is_recovering && !record.is_free(world.now);
+    records(world, envoy).iter().any(is_shut)
 }
 
 /// All records of an Envoy.

@@ -151,6 +151,7 @@ impl Worker {
                     took: now.since(call.started.unwrap_or(now)),
                     random: host.random(),
                     envoys,
+                    stated: None,
                     is_told: false,
                 });
                 true

@@ -273,7 +273,10 @@ impl Worker {
             let line = self.gates.line_mut(place);
             line.finish(held_for);
             if std::mem::take(&mut attempt.is_undecided) {
-                line.decide(attempt.epoch);
+                match attempt.told {
+                    Some(_) => line.decide(attempt.epoch),
+                    None => line.lose(attempt.epoch),
+                }
             }
             self.gates.report(host, now, place);
         }

@@ -37,7 +37,7 @@ impl Worker {
             for attempt in call.attempts.values().filter(|attempt| attempt.has_slot) {
                 line.finish(now.since(attempt.began));
                 if attempt.is_undecided {
-                    line.decide(attempt.epoch);
+                    line.lose(attempt.epoch);
                 }
             }
             if std::mem::take(&mut call.has_grant) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::look::Look;
 use super::shadow::Phantom;
 use super::{Headers, StreamId};
-use crate::core::classify::{Class, Verdict};
+use crate::core::classify::{Class, Stated, Verdict};
 use crate::core::config::{Config, Policy};
 use crate::core::gate::Key;
 use crate::core::retry::Backoff;
@@ -166,6 +166,8 @@ pub(super) struct Told {
     pub(super) class: Class,
     /// The wait that the server asks for, as far as it is heeded.
     pub(super) least: Option<Duration>,
+    /// The limit that it states.
+    pub(super) stated: Option<Stated>,
     pub(super) at: Time,
 }
 

@@ -55,13 +55,20 @@ impl Worker {
         let Some((attempt, place)) = call.attempts.get_mut(&stream).zip(call.place) else {
             return;
         };
+        let stated = verdict.stated;
         let before = attempt.told;
-        let is_news = before.is_none_or(|told| (told.class, told.least) != (class, least));
+        let is_news = before
+            .is_none_or(|told| (told.class, told.least, told.stated) != (class, least, stated));
         if !counts || !is_news {
             return;
         }
         let at = before.map_or(now, |told| told.at);
-        attempt.told = Some(Told { class, least, at });
+        attempt.told = Some(Told {
+            class,
+            least,
+            stated,
+            at,
+        });
         let envoys = policy.map_or(1, |policy| policy.share().envoys());
         self.gates.line_mut(place).refuse(Refusal {
             epoch: attempt.epoch,
@@ -71,6 +78,7 @@ impl Worker {
             took: at.since(attempt.began),
             random: host.random(),
             envoys,
+            stated,
             is_told: before.is_some(),
         });
         if !attempt.has_slot {

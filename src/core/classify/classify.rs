@@ -211,6 +211,9 @@ fn finish(answer: &Answer<'_>, case: &Case<'_>, decision: Decision) -> Verdict {
         confidence,
         profile,
         limits: case.limits,
+        stated: case
+            .limits
+            .and_then(|limits| numbers::in_calls(class, &limits, case.words)),
         evidence,
         wait_evidence: wait.map(|wait| wait.evidence),
         retry_evidence,

@@ -1,7 +1,7 @@
 //! The numbers of a limit in a message: "Limit 30000, Used 73124, Requested 1877".
 
-use super::StatedLimits;
 use super::words::{Words, words_back};
+use super::{Class, Stated, StatedLimits};
 
 /// What a number is, by a word shortly before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,31 @@ pub(super) fn is_zero(limits: &StatedLimits) -> bool {
 pub(super) fn can_never_fit(limits: &StatedLimits) -> bool {
     matches!((limits.requested, limits.limit), (Some(asked), Some(limit)) if asked > limit)
 }
+
+/// The limit in calls, if the words leave no doubt that calls are what is counted, and in what time.
+pub(super) fn in_calls(class: Class, limits: &StatedLimits, words: &Words) -> Option<Stated> {
+    let limit = limits.limit.filter(|limit| *limit > 0)?;
+    let says = |phrases: &[&str]| phrases.iter().any(|phrase| words.find(phrase).is_some());
+    if says(&["token", "tpm ", "image", "input", "output", "budget"]) {
+        return None;
+    }
+    match class {
+        Class::Concurrency => u32::try_from(limit).ok().map(Stated::AtOnce),
+        Class::Rate | Class::BurstRate => {
+            let seconds = match () {
+                () if says(&["qps ", "rps ", "requests per second "]) => 1,
+                () if says(&["rpm ", "requests per min"]) => 60,
+                () => return None,
+            };
+            Some(Stated::PerSecond(
+                (limit.saturating_mul(NANO) / seconds).max(1),
+            ))
+        }
+        Class::Overloaded | Class::QuotaExhausted | Class::Other => None,
+    }
+}
+
+const NANO: u64 = 1_000_000_000;
 
 /// LiteLLM's "Crossed TPM / RPM / Max Parallel Request Limit" names all three; whether the third is
 /// the one that was crossed.
@@ -129,4 +154,56 @@ fn label(before: &str, after: &str) -> Option<Label> {
         .iter()
         .any(|period| unit.find(period).is_some());
     is_rate.then_some(Label::Limit)
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    fn in_words(class: Class, message: &str) -> Option<Stated> {
+        let mut words = Words::default();
+        words.add(message);
+        in_calls(class, &stated([message].into_iter())?, &words)
+    }
+
+    #[test]
+    fn a_limit_on_calls_is_known_by_its_unit() {
+        let rate = |message| in_words(Class::Rate, message);
+        let per_second = |nano| Some(Stated::PerSecond(nano));
+        assert_eq!(
+            rate("Rate limit reached on requests per min (RPM): Limit 3, Used 3, Requested 1."),
+            per_second(50_000_000)
+        );
+        assert_eq!(
+            rate("request reached organization max RPM: 20, please try again after 75 seconds"),
+            per_second(333_333_333)
+        );
+        assert_eq!(
+            rate("Too many requests in route, limit 100 QPS."),
+            per_second(100_000_000_000)
+        );
+        assert_eq!(
+            in_words(Class::Concurrency, "above your concurrency limit of 39"),
+            Some(Stated::AtOnce(39))
+        );
+    }
+
+    #[test]
+    fn what_counts_something_else_or_leaves_a_doubt_is_no_limit_on_calls() {
+        let none = [
+            (Class::Rate, "on tokens per min (TPM): Limit 30000, Used 1"),
+            (Class::Rate, "(20,000 input tokens per minute)"),
+            (Class::Rate, "images per minute. Limit: 5/1min"),
+            (Class::Rate, "Limit 7 reached"),
+            (Class::Rate, "requests per day (RPD): Limit 200"),
+            (Class::Rate, "requests per min (RPM): Limit 0"),
+            (Class::QuotaExhausted, "requests per min (RPM): Limit 3"),
+        ];
+        for (class, message) in none {
+            assert_eq!(in_words(class, message), None, "{message}");
+        }
+    }
 }

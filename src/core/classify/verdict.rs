@@ -24,6 +24,8 @@ pub struct Verdict {
     pub profile: Provider,
     /// The numbers that the body states.
     pub limits: Option<StatedLimits>,
+    /// The limit itself, where the message leaves no doubt of its unit.
+    pub stated: Option<Stated>,
     /// What decided the class.
     pub evidence: Evidence,
     /// What gave the wait.
@@ -43,6 +45,7 @@ impl Verdict {
         confidence: Confidence::Status,
         profile: Provider::AUTO,
         limits: None,
+        stated: None,
         evidence: Evidence::NOTHING,
         wait_evidence: None,
         retry_evidence: None,
@@ -127,6 +130,15 @@ pub struct StatedLimits {
     pub requested: Option<u64>,
     /// What the limit will be next: a provider that lets traffic grow in steps says the next one.
     pub next: Option<u64>,
+}
+
+/// A limit on calls that a refusal states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stated {
+    /// Starts a second, in billionths; at least 1.
+    PerSecond(u64),
+    /// Calls at once; at least 1.
+    AtOnce(u32),
 }
 
 /// What decided a part of a verdict. Holds words of Weir's own tables and numbers only, never the

@@ -14,7 +14,8 @@ pub struct AdaptiveCap {
     pub limit: u32,
     /// When it last changed.
     pub since: Time,
-    /// How long it stays as it is at least, in milliseconds.
+    /// How long it stays as it is at least, in milliseconds; `u32::MAX` for a cap that the provider
+    /// states, which never grows.
     pub keeps_ms: u32,
     /// When it was last refused.
     pub fell: Time,
@@ -34,18 +35,31 @@ impl AdaptiveCap {
         }
     }
 
+    /// The provider states its cap.
+    pub(super) fn stated(calls: u32, now: Time) -> AdaptiveCap {
+        AdaptiveCap {
+            limit: calls.max(1),
+            since: now,
+            keeps_ms: u32::MAX,
+            fell: now,
+        }
+    }
+
     /// After another.
     pub(super) fn fall(&mut self, in_flight: u64, now: Time) {
         let below = self.limit.saturating_sub(1).max(1);
         self.limit = limit(in_flight).min(below);
         self.since = now;
         self.fell = now;
-        self.keeps_ms = self.keeps_ms.saturating_mul(2).min(LONGEST_MS);
+        if self.keeps_ms != u32::MAX {
+            self.keeps_ms = self.keeps_ms.saturating_mul(2).min(LONGEST_MS);
+        }
     }
 
     /// It is all that keeps a waiter. True if it gave way.
     pub(super) fn press(&mut self, now: Time) -> bool {
-        let is_due = now.since(self.since) >= Duration::from_millis(self.keeps_ms.into());
+        let is_due = self.keeps_ms != u32::MAX
+            && now.since(self.since) >= Duration::from_millis(self.keeps_ms.into());
         if is_due {
             self.limit = self.limit.saturating_add(1);
             self.since = now;

@@ -277,6 +277,7 @@ pub(super) fn settle(record: &mut Record, excess: u32, tally: Tally, now: Time) 
     for _ in 0..tally.unplanned {
         record.take_unasked(now);
     }
+    record.miss(tally.unheard);
     record.recent.add_calls(tally.unannounced, now);
     if let Some(span) = tally.held_for {
         record.holding.add(span);

@@ -283,6 +283,8 @@ fn put_learn(bytes: &mut Vec<u8>, record: &Record) {
         ] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
+        bytes.extend_from_slice(&learned.stated.to_le_bytes());
+        bytes.extend_from_slice(&learned.unheard.to_le_bytes());
     }
     if let Some(cap) = &record.adaptive_cap {
         bytes.extend_from_slice(&cap.limit.to_le_bytes());
@@ -544,8 +546,10 @@ impl Reader<'_> {
             opened: Time(self.u64()?),
             fell: Time(self.u64()?),
             cost: self.u64()?,
+            stated: self.u64()?,
+            unheard: self.u16()?,
         };
-        (learned.rate >= FLOOR).then_some(learned)
+        (learned.rate >= FLOOR && learned.unheard <= 1000).then_some(learned)
     }
 
     fn numbers<const N: usize>(&mut self) -> Option<[u32; N]> {
@@ -621,6 +625,8 @@ mod tests {
             opened: Time(8),
             fell: Time(9),
             cost: 10,
+            unheard: 11,
+            stated: 12,
             is_pressed: true,
             is_sure: false,
         }));
@@ -640,6 +646,32 @@ mod tests {
             starts: 7,
             random: 8,
         });
+        record.recovery = Some(Box::new(Recovery {
+            epoch: 3,
+            stage: Stage::Probing {
+                owner: Owner {
+                    slot: 5,
+                    generation: 3,
+                },
+                since: Time(70),
+            },
+            until: Time(60),
+            class: Class::Overloaded,
+            is_stated: true,
+            draw: 1 << 60,
+            refusals: 4,
+            misses: 1,
+            latency: 12,
+            started: Time(71),
+            undecided: vec![(2, 1), (5, 3)],
+            lesson: Some(Snapshot {
+                measured: 1,
+                best: 2,
+                recent: 3,
+                in_flight: 4,
+                at: Time(5),
+            }),
+        }));
         for slot in [5, 2] {
             let mut entry = Entry::new(Owner {
                 slot,
@@ -707,7 +739,7 @@ mod tests {
     #[test]
     fn cut_padded_and_foreign_bytes_are_told_apart() {
         let bytes = sample().encode();
-        let sections = [0, 1, 2, 3, 4, 5].map(|n| end_of_section(&bytes, n));
+        let sections = [0, 1, 2, 3, 4, 5, 6].map(|n| end_of_section(&bytes, n));
         for cut in (0..bytes.len()).filter(|cut| !sections.contains(cut)) {
             assert_eq!(
                 Record::decode(&bytes[..cut]),

@@ -56,6 +56,10 @@ pub struct Learned {
     pub fell: Time,
     /// How long that shut it, in nanoseconds.
     pub cost: u64,
+    /// The share of attempts whose outcome nobody heard, smoothed, in thousandths.
+    pub unheard: u16,
+    /// The rate that the provider states; 0 if it does not.
+    pub stated: u64,
     /// Somebody waits.
     pub is_pressed: bool,
     /// It outlives the queue.
@@ -87,7 +91,7 @@ pub const FEW: u32 = 10;
 pub const FORGOTTEN: Duration = Duration::from_secs(15 * 60);
 
 /// A refusal this soon after opening is early.
-const EARLY: f64 = 1.9;
+const EARLY: f64 = 1.5;
 /// Under a rate that was kept for less than this, what was started says more than the rate.
 const MEASURE: f64 = 0.8;
 /// What is left of the rate: after the first refusal, after a late one, after an early one, and how
@@ -102,25 +106,29 @@ const STEP: f64 = 1.6;
 const SHARE: f64 = 0.13;
 /// How much bolder growth becomes a second, up to so many times the first, and what a refusal leaves.
 const BOLDER: f64 = 0.08;
-const BOLDEST: f64 = 3.9;
+const BOLDEST: f64 = 3.7;
 const SLOWER: f64 = 0.4;
 /// What is near the ceiling, and what is the same rate as it.
 const NEAR: [f64; 2] = [0.91, 1.02];
-const SAME: f64 = 0.25;
+const SAME: f64 = 0.18;
 /// Seconds that it takes to pass the ceiling, beside what a refusal costs, and how many times as many
 /// after each refusal that confirms it, of which no more than so many count.
 const PASSING: f64 = 0.5;
-const RARER: f64 = 3.4;
+const RARER: f64 = 2.9;
 const RAREST: u8 = 4;
 /// Unused, the rate falls by so much a second towards so many times what is used and so much more.
-const FALL: f64 = 0.57;
-const ROOM: f64 = 3.0;
-const SPARE: f64 = 15.0;
+const FALL: f64 = 0.6;
+const ROOM: f64 = 2.75;
+const SPARE: f64 = 14.5;
 /// A wait of so many seconds after so many starts in ten says that a window is used up.
 const WINDOW: Duration = Duration::from_secs(5);
 const MANY: u32 = 100;
 /// No more is ever learned, in starts a second.
 const HIGHEST: f64 = 1e6;
+/// The share of attempts with an unknown outcome is smoothed over so many, and all of them are so many
+/// thousandths. From one in twenty on there is no growth.
+const SMOOTHED: u16 = 16;
+const ALL: u16 = 1000;
 /// What may be owed when the next call starts, in billionths of a permit. Little, since a provider's
 /// bucket may hold no more than one call: what a coarse timer makes late is made good by the rate.
 const LEAD: u64 = NANO / 25;
@@ -140,6 +148,8 @@ impl Learned {
             opened: now,
             fell: now,
             cost: 0,
+            unheard: 0,
+            stated: 0,
             is_pressed: false,
             is_sure: false,
         };
@@ -208,6 +218,15 @@ impl Learned {
         self.share = nano(per_second(self.share) * SLOWER.powf(1.0 - of_step));
     }
 
+    /// The provider states its rate: that is what is kept to, whatever was learned.
+    pub(super) fn obey(&mut self, stated: u64) {
+        self.stated = stated;
+        self.ceiling = 0;
+        self.confirmed = 0;
+        self.is_sure = true;
+        self.set(per_second(stated));
+    }
+
     /// The gate opens.
     pub(super) fn open(&mut self, now: Time) {
         self.at = now;
@@ -228,6 +247,9 @@ impl Learned {
             self.set(per_second(self.rate).min(most.max(fallen)));
             return;
         }
+        // What is refused unheard must not pass for accepted.
+        let heard = 1.0 - f64::from(self.unheard.saturating_mul(20).min(ALL)) / f64::from(ALL);
+        let span = span * heard;
         let (step, share) = self.growth();
         let growth = step + share;
         let [near, far] = NEAR.map(|part| part * self.ceiling as f64);
@@ -269,6 +291,14 @@ impl Learned {
     pub(super) fn take(&mut self, now: Time) {
         self.debt = self.debt_at(now).saturating_add(NANO);
         self.at = self.at.max(now);
+        self.unheard -= self.unheard.div_ceil(SMOOTHED);
+    }
+
+    /// Attempts are over of which nobody knows whether they were accepted.
+    pub(super) fn miss(&mut self, attempts: u32) {
+        for _ in 0..attempts.min(u32::from(SMOOTHED)) {
+            self.unheard = (self.unheard + ALL / SMOOTHED).min(ALL);
+        }
     }
 
     /// A start did not happen after all.
@@ -295,7 +325,11 @@ impl Learned {
     }
 
     fn set(&mut self, rate: f64) {
-        self.rate = nano(rate.clamp(per_second(FLOOR), HIGHEST));
+        let most = match self.stated {
+            0 => HIGHEST,
+            stated => per_second(stated).max(per_second(FLOOR)),
+        };
+        self.rate = nano(rate.clamp(per_second(FLOOR), most));
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::core::classify::Class;
+use crate::core::classify::{Class, Stated};
 use crate::core::retry::uniform;
 use crate::core::time::Time;
 
@@ -49,6 +49,8 @@ pub struct Refusal {
     pub random: u64,
     /// How many Envoys, this one included, have a gate before the same limit.
     pub envoys: u32,
+    /// The limit that it states, over all of them.
+    pub stated: Option<Stated>,
     /// The gate has heard of it before, by what its headers said.
     pub is_told: bool,
 }
@@ -62,6 +64,16 @@ impl Refusal {
     /// Whether it prolongs a pause that another refusal began: if it says how long.
     pub(super) fn prolongs(&self) -> bool {
         self.least.is_some() || self.class == Class::QuotaExhausted
+    }
+
+    /// This Envoy's part of the limit that it states.
+    pub(super) fn limit(&self) -> Option<Stated> {
+        self.stated.map(|stated| match stated {
+            Stated::PerSecond(rate) => {
+                Stated::PerSecond((rate / u64::from(self.envoys.max(1))).max(1))
+            }
+            Stated::AtOnce(calls) => Stated::AtOnce((calls / self.envoys.max(1)).max(1)),
+        })
     }
 
     /// Whether it says when calls may start again.

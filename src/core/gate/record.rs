@@ -80,6 +80,8 @@ pub struct Tally {
     pub unstarted: u32,
     /// Attempts that started without a grant.
     pub unplanned: u32,
+    /// Attempts that ended, as by their client, before it was known whether they were accepted.
+    pub unheard: u32,
     /// Calls that came past no gate half.
     pub unannounced: u32,
     /// How long the last slot that came free was kept.
@@ -385,6 +387,32 @@ mod tests {
         record.bucket.take(&record.setting.pace, Time(0));
         let owes = |seconds| !record.is_idle(Time(0) + Duration::from_secs(seconds));
         assert_eq!([60, 99, 100].map(owes), [true, true, false]);
+    }
+
+    #[test]
+    fn l9_a_gate_is_not_idle_until_a_minute_after_its_pause() {
+        let mut record = gate(Pace::NO_RATE);
+        let refusal = Refusal {
+            epoch: 0,
+            class: crate::core::classify::Class::Rate,
+            least: Some(Duration::from_secs(100)),
+            at: Time(0),
+            took: Duration::ZERO,
+            random: 0,
+            envoys: 1,
+            stated: None,
+            is_told: false,
+        };
+        let said = Statement {
+            tally: Tally {
+                refused: Some(refusal),
+                ..Tally::default()
+            },
+            ..Statement::from(Standing::NONE)
+        };
+        apply(&mut record, OWNER, said, Event::Report, Time(0)).expect("not fenced");
+        let idle = |seconds| record.is_idle(Time(0) + Duration::from_secs(seconds));
+        assert_eq!([60, 100, 159, 160].map(idle), [false, false, false, true]);
     }
 
     #[test]

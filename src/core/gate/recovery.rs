@@ -361,6 +361,9 @@ impl Record {
         if is_certain {
             self.learn_lesson();
         }
+        if let Some(limit) = tally.refused.and_then(|refusal| refusal.limit()) {
+            self.obey(limit, now);
+        }
         if opens {
             self.open_learned(now);
         }

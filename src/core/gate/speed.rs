@@ -7,7 +7,7 @@ use super::adaptive_cap::AdaptiveCap;
 use super::learn::{FEW, FORGOTTEN, Learned, Lesson};
 use super::record::Record;
 use super::recovery::Recovery;
-use crate::core::classify::Class;
+use crate::core::classify::{Class, Stated};
 use crate::core::time::Time;
 
 /// What was so when a refusal began an episode. What follows from it is decided when its class is
@@ -24,6 +24,18 @@ pub struct Snapshot {
     pub in_flight: u32,
     /// When it was.
     pub at: Time,
+}
+
+impl Snapshot {
+    fn lesson(&self, is_of_rate: bool, least: Option<Duration>) -> Lesson {
+        Lesson {
+            measured: self.measured,
+            best: self.best,
+            recent: self.recent,
+            is_of_rate,
+            least,
+        }
+    }
 }
 
 impl Record {
@@ -81,6 +93,13 @@ impl Record {
         }
         if let Some(learned) = &mut self.learned {
             learned.give_back();
+        }
+    }
+
+    /// Attempts are over of which nobody knows whether they were accepted.
+    pub(super) fn miss(&mut self, attempts: u32) {
+        if let Some(learned) = &mut self.learned {
+            learned.miss(attempts);
         }
     }
 
@@ -160,13 +179,9 @@ impl Record {
         if !self.setting.pace.learns || of.class == Class::QuotaExhausted {
             return;
         }
-        let lesson = Lesson {
-            measured: snapshot.measured,
-            best: snapshot.best,
-            recent: snapshot.recent,
-            is_of_rate: matches!(of.class, Class::BurstRate | Class::Rate),
-            least: of.is_stated.then(|| of.until.since(snapshot.at)),
-        };
+        let least = of.is_stated.then(|| of.until.since(snapshot.at));
+        let is_of_rate = matches!(of.class, Class::BurstRate | Class::Rate);
+        let lesson = snapshot.lesson(is_of_rate, least);
         let at = snapshot.at;
         match &mut self.learned {
             Some(learned) => learned.fall(&lesson, at),
@@ -179,6 +194,22 @@ impl Record {
                 Some(cap) => cap.fall(in_flight, at),
                 None => self.adaptive_cap = Some(AdaptiveCap::first(in_flight, at)),
             }
+        }
+    }
+
+    /// A refusal states a limit: it is used exactly.
+    pub(super) fn obey(&mut self, limit: Stated, now: Time) {
+        if !self.setting.pace.learns {
+            return;
+        }
+        match limit {
+            Stated::PerSecond(rate) => {
+                let lesson = self.snapshot(now).lesson(true, None);
+                self.learned
+                    .get_or_insert_with(|| Box::new(Learned::first(&lesson, now)))
+                    .obey(rate);
+            }
+            Stated::AtOnce(calls) => self.adaptive_cap = Some(AdaptiveCap::stated(calls, now)),
         }
     }
 

@@ -164,6 +164,12 @@ impl Line {
         self.undecided.remove(epoch);
     }
 
+    /// An attempt that started in this epoch is over, and nobody knows whether it was accepted.
+    pub fn lose(&mut self, epoch: u32) {
+        self.decide(epoch);
+        self.tally.unheard = self.tally.unheard.saturating_add(1);
+    }
+
     /// An attempt that started in this epoch was accepted.
     pub fn accept(&mut self, epoch: u32) {
         self.tally.accepted = self.tally.accepted.max(Some(epoch));
