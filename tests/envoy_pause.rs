@@ -1,18 +1,22 @@
 //! L9, L10, L11, L12 on a real Envoy: a refusal shuts its gate on all workers, one probe opens it.
 
+#![allow(clippy::indexing_slicing, reason = "a failed helper is a failed test")]
+
 mod support;
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use support::client::InFlight;
+use support::parts::merge;
 use support::weir::policy;
 use support::{Bootstrap, Call, Conn, Envoy, Gate, Provider, Reply, Seen, answers};
 
 /// A refused call is not retried, so that it is no probe.
-fn once(mut patch: Value) -> Value {
-    patch["retry"] = json!({"retry_max_attempts": 1, "burst_max_attempts": 1});
-    policy(patch)
+fn once(patch: Value) -> Value {
+    let mut all = json!({"retry": {"retry_max_attempts": 1, "burst_max_attempts": 1}});
+    merge(&mut all, patch);
+    policy(all)
 }
 
 async fn start(envoy: &Envoy, calls: usize) -> Vec<InFlight> {

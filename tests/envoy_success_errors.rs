@@ -101,7 +101,9 @@ async fn a_refusal_that_stands_reaches_the_client_as_it_was_sent() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn refusals_under_a_200_eject_no_host() {
     let provider = Provider::start(|_| Reply::stream(pieces(&[OVERLOADED]))).await;
-    let patch = json!({"provider": "anthropic", "classify": {"map_200": true}});
+    // A key each, or every refusal would make the next call wait for longer.
+    let patch = json!({"provider": "anthropic", "classify": {"map_200": true},
+        "key": [{"header": "x-id"}]});
     let outlier = json!({"outlier_detection": {"consecutive_5xx": 1, "interval": "0.1s"}});
     let config = Bootstrap::new(provider.addr, &policy(patch)).clusters(&outlier);
     let envoy = Envoy::start(&config).await;

@@ -63,7 +63,8 @@ async fn any_number_of_waiters_may_be_refused_at_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn any_number_of_holds_may_end_at_once() {
     let provider = Provider::start(|_| Reply::burst()).await;
-    let same = json!({"retry": {
+    // A key each, or they would not be retried together.
+    let same = json!({"key": [{"header": "x-id"}], "retry": {
         "burst_retry_base_delay_ms": 1500, "burst_retry_cap_delay_ms": 1800}});
     let envoy = Envoy::start(&many_streams(Bootstrap::new(provider.addr, &policy(same)))).await;
     let calls = streams(envoy.addr, MANY).await;

@@ -57,5 +57,6 @@ async fn a_storm_leaves_nothing_behind() {
         assert!(client.await.is_ok(), "a client's assertion failed");
     }
     envoy.assert_idle().await;
-    assert!(provider.count() > 100);
+    // Most are refused, and each refusal makes all others wait.
+    assert!(provider.count() > 20);
 }

@@ -17,7 +17,7 @@ pub(crate) mod envoy;
 pub(crate) mod gate;
 pub(crate) mod lane;
 mod outgoing;
-mod parts;
+pub(crate) mod parts;
 pub(crate) mod provider;
 mod provider_seen;
 pub(crate) mod raw;

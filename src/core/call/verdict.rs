@@ -55,7 +55,7 @@ impl Worker {
         let Some((attempt, place)) = call.attempts.get_mut(&stream).zip(call.place) else {
             return;
         };
-        let stated = verdict.stated;
+        let stated = verdict.limits.and_then(|limits| limits.in_calls());
         let before = attempt.told;
         let is_news = before
             .is_none_or(|told| (told.class, told.least, told.stated) != (class, least, stated));

@@ -5,7 +5,8 @@ use super::profiles::{self, Kind, Profile, Spoken, spoken};
 use super::status::{Trust, may_pass};
 use super::words::Words;
 use super::{
-    Answer, Class, Confidence, Evidence, Provider, Scope, Verdict, decode, detect, numbers, wait,
+    Answer, Class, Confidence, Evidence, Provider, Scope, StatedLimits, Verdict, decode, detect,
+    numbers, wait,
 };
 
 /// Says whether an answer is a refusal, of which class, and how long the provider asks to wait.
@@ -210,10 +211,10 @@ fn finish(answer: &Answer<'_>, case: &Case<'_>, decision: Decision) -> Verdict {
         },
         confidence,
         profile,
-        limits: case.limits,
-        stated: case
-            .limits
-            .and_then(|limits| numbers::in_calls(class, &limits, case.words)),
+        limits: case.limits.map(|limits| StatedLimits {
+            unit: numbers::unit(class, case.words),
+            ..limits
+        }),
         evidence,
         wait_evidence: wait.map(|wait| wait.evidence),
         retry_evidence,

@@ -43,5 +43,5 @@ pub use look::{Look, judge_event};
 pub use provider::{NAMES as PROVIDER_NAMES, Provider};
 pub use rule::{Conditions, MAX_DEPTH, MAX_TEXT, Rule, RuleError};
 pub use status::{is_refusal_status, may_refuse};
-pub use verdict::{Confidence, Evidence, Scope, Stated, StatedLimits, Verdict, What};
+pub use verdict::{Confidence, Evidence, Scope, Stated, StatedLimits, Unit, Verdict, What};
 pub use wait::{Headroom, headroom};

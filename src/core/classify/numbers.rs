@@ -1,7 +1,7 @@
 //! The numbers of a limit in a message: "Limit 30000, Used 73124, Requested 1877".
 
 use super::words::{Words, words_back};
-use super::{Class, Stated, StatedLimits};
+use super::{Class, StatedLimits, Unit};
 
 /// What a number is, by a word shortly before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(super) fn stated<'m>(messages: impl Iterator<Item = &'m str>) -> Option<Stat
                 Some(Label::Next) => &mut found.next,
                 None => continue,
             };
-            slot.get_or_insert(number);
+            slot.get_or_insert(u32::try_from(number).unwrap_or(u32::MAX));
         }
     }
     (found != StatedLimits::default()).then_some(found)
@@ -48,30 +48,23 @@ pub(super) fn can_never_fit(limits: &StatedLimits) -> bool {
     matches!((limits.requested, limits.limit), (Some(asked), Some(limit)) if asked > limit)
 }
 
-/// The limit in calls, if the words leave no doubt that calls are what is counted, and in what time.
-pub(super) fn in_calls(class: Class, limits: &StatedLimits, words: &Words) -> Option<Stated> {
-    let limit = limits.limit.filter(|limit| *limit > 0)?;
+/// What a limit counts, if the words leave no doubt that it is calls.
+pub(super) fn unit(class: Class, words: &Words) -> Option<Unit> {
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| words.find(phrase).is_some());
     if says(&["token", "tpm ", "image", "input", "output", "budget"]) {
         return None;
     }
     match class {
-        Class::Concurrency => u32::try_from(limit).ok().map(Stated::AtOnce),
-        Class::Rate | Class::BurstRate => {
-            let seconds = match () {
-                () if says(&["qps ", "rps ", "requests per second "]) => 1,
-                () if says(&["rpm ", "requests per min"]) => 60,
-                () => return None,
-            };
-            Some(Stated::PerSecond(
-                (limit.saturating_mul(NANO) / seconds).max(1),
-            ))
+        Class::Concurrency => Some(Unit::AtOnce),
+        Class::Rate | Class::BurstRate if says(&["qps ", "rps ", "requests per second "]) => {
+            Some(Unit::PerSecond)
         }
-        Class::Overloaded | Class::QuotaExhausted | Class::Other => None,
+        Class::Rate | Class::BurstRate if says(&["rpm ", "requests per min"]) => {
+            Some(Unit::PerMinute)
+        }
+        _ => None,
     }
 }
-
-const NANO: u64 = 1_000_000_000;
 
 /// LiteLLM's "Crossed TPM / RPM / Max Parallel Request Limit" names all three; whether the third is
 /// the one that was crossed.
@@ -161,12 +154,17 @@ mod tests {
     #[cfg(target_family = "wasm")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
+    use super::super::Stated;
     use super::*;
 
     fn in_words(class: Class, message: &str) -> Option<Stated> {
         let mut words = Words::default();
         words.add(message);
-        in_calls(class, &stated([message].into_iter())?, &words)
+        let limits = StatedLimits {
+            unit: unit(class, &words),
+            ..stated([message].into_iter())?
+        };
+        limits.in_calls()
     }
 
     #[test]

@@ -24,8 +24,6 @@ pub struct Verdict {
     pub profile: Provider,
     /// The numbers that the body states.
     pub limits: Option<StatedLimits>,
-    /// The limit itself, where the message leaves no doubt of its unit.
-    pub stated: Option<Stated>,
     /// What decided the class.
     pub evidence: Evidence,
     /// What gave the wait.
@@ -45,7 +43,6 @@ impl Verdict {
         confidence: Confidence::Status,
         profile: Provider::AUTO,
         limits: None,
-        stated: None,
         evidence: Evidence::NOTHING,
         wait_evidence: None,
         retry_evidence: None,
@@ -123,14 +120,43 @@ impl Confidence {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StatedLimits {
     /// The most there may be in a period.
-    pub limit: Option<u64>,
+    pub limit: Option<u32>,
     /// What has been used of it.
-    pub used: Option<u64>,
+    pub used: Option<u32>,
     /// What this request asked for.
-    pub requested: Option<u64>,
+    pub requested: Option<u32>,
     /// What the limit will be next: a provider that lets traffic grow in steps says the next one.
-    pub next: Option<u64>,
+    pub next: Option<u32>,
+    /// What is counted, where the message leaves no doubt that it is calls.
+    pub unit: Option<Unit>,
 }
+
+/// What a limit on calls counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// Starts in a second.
+    PerSecond,
+    /// Starts in a minute.
+    PerMinute,
+    /// Calls at once.
+    AtOnce,
+}
+
+impl StatedLimits {
+    /// The limit itself, if it is one on calls.
+    pub fn in_calls(&self) -> Option<Stated> {
+        let limit = self.limit.filter(|limit| *limit > 0)?;
+        let per_second =
+            |seconds: u64| Stated::PerSecond((u64::from(limit) * NANO / seconds).max(1));
+        Some(match self.unit? {
+            Unit::PerSecond => per_second(1),
+            Unit::PerMinute => per_second(60),
+            Unit::AtOnce => Stated::AtOnce(limit),
+        })
+    }
+}
+
+const NANO: u64 = 1_000_000_000;
 
 /// A limit on calls that a refusal states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
