@@ -225,3 +225,47 @@ impl Record {
 
 /// How long a gate that has learned something is kept at least.
 pub(super) const KEPT: Duration = FORGOTTEN;
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::super::{Event, Key, Owner, Pace, Setting, Standing, apply};
+    use super::*;
+
+    #[test]
+    fn a_learned_cap_gives_way_to_a_waiter_and_to_nobody_else() {
+        let setting = Setting {
+            hash: 1,
+            cap: 0,
+            max_waiting: 9,
+            pace: Pace {
+                learns: true,
+                ..Pace::UNBOUND
+            },
+        };
+        let mut record = Record::new(1, 2, setting, Time(0));
+        record.adaptive_cap = Some(AdaptiveCap::first(1, Time(0)));
+        let mut limit_after = |running, fresh| {
+            let owner = Owner {
+                slot: 3,
+                generation: 1,
+            };
+            let standing = Standing {
+                running,
+                fresh,
+                head: Key::at(1),
+                ..Standing::NONE
+            };
+            let now = Time(0) + Duration::from_secs(60);
+            apply(&mut record, owner, standing, Event::Report, now).expect("not fenced");
+            (record.limit(), record.in_flight())
+        };
+        // Nobody waits.
+        assert_eq!(limit_after(1, 0), (1, 1));
+        // A slot is free for who waits, and then another comes.
+        assert_eq!(limit_after(0, 1), (1, 1));
+        assert_eq!(limit_after(0, 2), (2, 2));
+    }
+}
