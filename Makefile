@@ -98,6 +98,12 @@ interleave: ## every order in which workers can meet
 sim-laws: ## the laws under many seeds in the simulator
 	cargo test --release --test sim_laws
 
+recovery: ## efficiency, refusals and waits in the simulator; SEED=n COUNT=5 draws other models, SEEDS=1..20
+	@cargo build --release --example sim
+	@if [ -n "$(SEED)" ]; then mkdir -p out && python3 examples/sim/drawn.py $(SEED) $(or $(COUNT),5) >out/drawn.json; fi
+	@"$${CARGO_TARGET_DIR:-target}"/release/examples/sim --models $(if $(SEED),out/drawn.json,examples/sim/models.json) \
+		--seeds $(or $(SEEDS),1..20) --peers weir | python3 examples/sim/summary.py
+
 prove: export WEIR_PROVE := 1
 prove: build ## larger scopes of the interleaver, more random calls, seeds and updates, for many minutes
 	cargo test --test envoy_pace --test envoy_updates -- --nocapture
@@ -146,5 +152,5 @@ clean: ## remove what was built; what setup fetched stays in .tools
 	rm -rf dist out
 
 .PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium build crash-wasm run size \
-	test fmt fmt-check clippy wall laws imports unit wasm32 host-calls fuzz interleave sim-laws prove envoy page-test demo readme-picture \
+	test fmt fmt-check clippy wall laws imports unit wasm32 host-calls fuzz interleave sim-laws recovery prove envoy page-test demo readme-picture \
 	bench-classify bench-gate bench-cost mutants clean

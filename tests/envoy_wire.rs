@@ -135,7 +135,7 @@ async fn the_log_tells_each_decision_and_no_secret() {
 
 /// The names that may exist, with `*` for a class, reason or kind.
 const POLICY_STATS: &str = "calls admitted queued refused.reason.* refusals.class.* \
-    retries.class.* gave_up.class.* unplanned retry_dropped grants_by_wake grants_by_tick \
+    retries.class.* gave_up.class.* unplanned retry_dropped failed_over grants_by_wake grants_by_tick \
     slots waiting held limit rate_milli_per_s pause_left_ms wait hold delay";
 const PLUGIN_STATS: &str = "workers keys degraded cas_conflicts cas_exhausted reaped \
     reaped_alive overflow config_flaps log_dropped avoided.*";

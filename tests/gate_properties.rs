@@ -11,7 +11,7 @@ use std::time::Duration;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use weir::core::classify::Class;
+use weir::core::classify::{Class, Stated};
 use weir::core::gate::owner::SLOTS;
 use weir::core::gate::recovery::Stage;
 use weir::core::gate::{
@@ -31,10 +31,13 @@ enum Act {
     },
     Claim,
     End,
-    /// The first attempt that is undecided is refused, with a word on when to come back or without.
+    /// The first attempt that is undecided is refused, with a word on when to come back or without,
+    /// and with a limit that the provider states or without.
     Refuse {
+        class: Class,
         least: Option<u64>,
         random: u64,
+        stated: Option<Stated>,
     },
     Accept,
     TakeBack,
@@ -52,7 +55,7 @@ fn act() -> impl Strategy<Value = Act> {
         6 => (any::<bool>(), any::<bool>(), 0..20_u64).prop_map(|(no_wait, has_ended, connection)| Act::Arrive { no_wait, has_ended, connection }),
         6 => Just(Act::Claim),
         4 => Just(Act::End),
-        2 => (prop::option::of(0..3000_u64), any::<u64>()).prop_map(|(least, random)| Act::Refuse { least, random }),
+        2 => refuse(),
         2 => Just(Act::Accept),
         1 => Just(Act::TakeBack),
         2 => Just(Act::Leave),
@@ -61,6 +64,28 @@ fn act() -> impl Strategy<Value = Act> {
         1 => (0..6_u32).prop_map(|cap| Act::Configure { cap }),
         1 => Just(Act::Renew),
     ]
+}
+
+fn refuse() -> impl Strategy<Value = Act> {
+    let class = prop::sample::select(vec![
+        Class::Rate,
+        Class::BurstRate,
+        Class::Concurrency,
+        Class::Overloaded,
+        Class::QuotaExhausted,
+    ]);
+    let stated = prop_oneof![
+        4 => Just(None),
+        1 => (1..50_000_000_000_u64).prop_map(|rate| Some(Stated::PerSecond(rate))),
+        1 => (1..5_u32).prop_map(|calls| Some(Stated::AtOnce(calls))),
+    ];
+    let least = prop::option::of(0..3000_u64);
+    (class, least, any::<u64>(), stated).prop_map(|(class, least, random, stated)| Act::Refuse {
+        class,
+        least,
+        random,
+        stated,
+    })
 }
 
 /// A worker by its own count; waiters by key, with whether they are held calls.
@@ -171,19 +196,24 @@ impl Worker {
             Act::End => {
                 self.running.pop();
             }
-            Act::Refuse { least, random } => {
+            Act::Refuse {
+                class,
+                least,
+                random,
+                stated,
+            } => {
                 if let Some((at, epoch)) = self.answer() {
                     self.running.remove(at);
                     self.refused = epoch;
                     self.tally.refused = Some(Refusal {
                         epoch,
-                        class: Class::Rate,
+                        class,
                         least: least.map(Duration::from_millis),
                         at: now,
                         took: Duration::from_millis(random % 900),
                         random,
                         envoys: 1,
-                        stated: None,
+                        stated,
                         is_told: false,
                     });
                 }
@@ -322,12 +352,15 @@ fn check_recovery(before: &Record, record: &Record, change: &Change, now: Time) 
     }
 }
 
-fn run(workers: u16, cap: u32, max_waiting: u32, script: &[(u16, Act, u64)]) {
+fn run(workers: u16, cap: u32, max_waiting: u32, learns: bool, script: &[(u16, Act, u64)]) {
     let setting = Setting {
         hash: u64::from(cap),
         cap,
         max_waiting,
-        pace: Pace::UNBOUND,
+        pace: Pace {
+            learns,
+            ..Pace::UNBOUND
+        },
     };
     let mut record = Record::new(1, 2, setting, Time(0));
     let worker = |slot| Worker {
@@ -405,8 +438,8 @@ fn script(events: usize) -> impl Strategy<Value = Vec<(u16, Act, u64)>> {
 
 proptest! {
     #[test]
-    fn a_few_workers_keep_the_laws(workers in 1..=8_u16, cap in 0..5_u32, max_waiting in 0..6_u32, script in script(200)) {
-        run(workers, cap, max_waiting, &script);
+    fn a_few_workers_keep_the_laws(workers in 1..=8_u16, cap in 0..5_u32, max_waiting in 0..6_u32, learns: bool, script in script(200)) {
+        run(workers, cap, max_waiting, learns, &script);
     }
 
     #[test]
@@ -438,7 +471,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn all_workers_keep_the_laws(cap in 0..200_u32, script in script(1500)) {
-        run(SLOTS, cap, 1000, &script);
+    fn all_workers_keep_the_laws(cap in 0..200_u32, learns: bool, script in script(1500)) {
+        run(SLOTS, cap, 1000, learns, &script);
     }
 }

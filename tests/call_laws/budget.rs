@@ -99,15 +99,16 @@ fn l11_a_refusal_beyond_the_budget_is_the_providers_own_and_final() {
 }
 
 #[test]
-fn l8_calls_that_weir_refused_pay_for_no_retries() {
+fn calls_that_weir_refused_pay_for_no_retries() {
     let fields = concat!(
-        r#""max_concurrent_calls":1,"queue":{"max_waiting":0},"#,
-        r#""retry":{"retry_ratio_percent":50,"retry_ratio_min_per_second":0}"#
+        r#""max_concurrent_calls":1,"queue":{"max_waiting":1},"#,
+        r#""retry":{"retry_ratio_percent":20,"retry_ratio_min_per_second":0}"#
     );
     let mut sim = Sim::policy(1, fields);
-    let id = sim.arrive(Ask::on(0));
+    let [id, _] = [0, 0].map(|w| sim.arrive(Ask::on(w)));
     for _ in 0..10 {
-        sim.arrive(Ask::on(0));
+        let full = sim.arrive(Ask::on(0));
+        assert_eq!(sim.state(full), State::Refused("queue_full".into()));
     }
     sim.answer(id, Reply::rate());
     assert_eq!(sim.state(id), State::Answered(429));

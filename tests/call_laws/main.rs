@@ -21,6 +21,7 @@ mod failover;
 mod halves;
 mod headroom;
 mod keys;
+mod learn;
 mod leave;
 #[path = "../memhost/mod.rs"]
 mod memhost;

@@ -76,15 +76,29 @@ impl Sim {
 
     /// L3: nobody waits while a slot is free and pace and pause allow a start, since a tick at least.
     pub(crate) fn check_no_idle_slot(&self) {
-        let is_late = self.seats.iter().any(|seat| seat.next_tick <= self.now);
-        // What time alone allows is for a tick to find.
-        let seen = match is_late {
-            true => Time(0),
-            false => self.now.before(self.busy),
-        };
+        let seen = self.ticked();
         for record in self.records() {
             let idle = record.is_free(seen) && record.waiting() > 0;
             assert!(!idle, "a slot is free and somebody waits: {record:?}");
+        }
+    }
+
+    /// Whether refusals keep waiters of a gate though its configured cap would not: by a pause, the
+    /// learned pace, or the learned cap.
+    pub(crate) fn is_kept(&self) -> bool {
+        let seen = self.ticked();
+        self.records().iter().any(|record| {
+            let is_capped = record.adaptive_cap.is_some() && record.in_flight() >= record.limit();
+            is_capped || record.promises(seen) > seen || !record.has_permit(seen)
+        })
+    }
+
+    /// What time alone allows is for a tick to find: a tick has seen all that was so by then.
+    fn ticked(&self) -> Time {
+        let is_late = self.seats.iter().any(|seat| seat.next_tick <= self.now);
+        match is_late {
+            true => Time(0),
+            false => self.now.before(self.busy),
         }
     }
 

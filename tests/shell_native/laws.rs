@@ -22,6 +22,8 @@ mod halves;
 mod headroom;
 #[path = "../call_laws/keys.rs"]
 mod keys;
+#[path = "../call_laws/learn.rs"]
+mod learn;
 #[path = "../call_laws/leave.rs"]
 mod leave;
 #[path = "../call_laws/order.rs"]

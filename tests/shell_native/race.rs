@@ -7,8 +7,6 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use weir::core::gate::Record;
-
 use super::process::{Clock, Meeting, Provider};
 use crate::memhost::call::ms;
 use crate::memhost::memory::Random;
@@ -264,9 +262,8 @@ impl Driver<'_> {
         assert!(running <= self.race.cap, "L1");
         let is_full = running == self.race.cap;
         let waiting = self.race.waiting.load(Ordering::SeqCst);
-        let is_open = |record: &Record| !record.sight().is_recovering;
         assert!(
-            waiting == 0 || is_full || !self.sim.records().iter().all(is_open),
+            waiting == 0 || is_full || self.sim.is_kept(),
             "L3: {waiting} wait for nothing"
         );
         self.sim.check_no_idle_slot();

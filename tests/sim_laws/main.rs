@@ -12,6 +12,7 @@
 )]
 
 mod owners;
+mod recovery;
 mod scenario;
 #[path = "../support/sim/mod.rs"]
 mod sim;

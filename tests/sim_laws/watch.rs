@@ -292,7 +292,7 @@ impl Watch {
                 .iter()
                 .any(|(vm, line)| !line.is_empty() && is_alive(vm));
             let refuses = !self.scenario.limits.is_empty();
-            if waits && taken < self.cap && !(refuses && has_shut_gate(world, gate.0)) {
+            if waits && taken < self.cap && !(refuses && is_kept(world, gate.0, taken)) {
                 let progress = self.starts.get(gate).copied().unwrap_or(0);
                 let (since, then) = *self.idle.entry(*gate).or_insert((world.now, progress));
                 let idle = world.now.since(since.max(self.died.0));
@@ -360,10 +360,13 @@ impl Watch {
     }
 }
 
-/// Whether refusals keep a gate of an Envoy shut at this moment.
-fn has_shut_gate(world: &World<Weir>, envoy: usize) -> bool {
-    let is_shut = |record: &Record| record.sight().is_recovering && !record.is_free(world.now);
-    records(world, envoy).iter().any(is_shut)
+/// Whether what refusals brought keeps waiters of an Envoy at this moment, though the cap would not:
+/// a pause, the learned pace, or the learned cap.
+fn is_kept(world: &World<Weir>, envoy: usize, taken: u32) -> bool {
+    records(world, envoy).iter().any(|record| {
+        let is_capped = record.adaptive_cap.is_some() && u64::from(taken) >= record.limit();
+        is_capped || record.promises(world.now) > world.now || !record.has_permit(world.now)
+    })
 }
 
 /// All records of an Envoy.

@@ -18,11 +18,10 @@ pub const STALE: Duration = Duration::from_millis(20);
 pub fn distribute(record: &mut Record, now: Time) -> Vec<u16> {
     record.judge_by_time(now);
     record.pass_time(now);
-    record.press_cap(now);
     let mut wake = Vec::new();
     while let Some(next) = next_in_line(record) {
         if !record.is_free(now) {
-            if !revoke_stale(record, now) {
+            if !record.press_cap(now) && !revoke_stale(record, now) {
                 break;
             }
             continue;

@@ -214,8 +214,9 @@ impl Learned {
     fn slow_growth(&mut self) {
         let (step, share) = self.growth();
         let of_step = step / (step + share).max(1e-9);
-        self.step = nano(per_second(self.step) * SLOWER.powf(of_step));
-        self.share = nano(per_second(self.share) * SLOWER.powf(1.0 - of_step));
+        let slower = |part: f64| 1.0 - (1.0 - SLOWER) * part;
+        self.step = nano(per_second(self.step) * slower(of_step));
+        self.share = nano(per_second(self.share) * slower(1.0 - of_step));
     }
 
     /// The provider states its rate: that is what is kept to, whatever was learned.
@@ -329,7 +330,8 @@ impl Learned {
             0 => HIGHEST,
             stated => per_second(stated).max(per_second(FLOOR)),
         };
-        self.rate = nano(rate.clamp(per_second(FLOOR), most));
+        // `clamp` would bring the printing of floats into the plugin.
+        self.rate = nano(rate.max(per_second(FLOOR)).min(most));
     }
 }
 
@@ -337,6 +339,7 @@ fn per_second(nano: u64) -> f64 {
     nano as f64 / 1e9
 }
 
+/// Rounds, so that what does not change stays the same however often it is looked at.
 fn nano(per_second: f64) -> u64 {
-    (per_second * 1e9) as u64
+    (per_second * 1e9 + 0.5) as u64
 }

@@ -45,8 +45,8 @@ impl Record {
         self.setting.limit().min(learned)
     }
 
-    /// Whether the pace lets a waiter start.
-    pub(super) fn has_permit(&self, now: Time) -> bool {
+    /// Whether the pace and what was learned let a waiter start.
+    pub fn has_permit(&self, now: Time) -> bool {
         self.bucket.allows(&self.setting.pace, now)
             && self
                 .learned
@@ -152,15 +152,14 @@ impl Record {
         }
     }
 
-    /// Only the learned cap keeps a waiter: it may give way.
-    pub(super) fn press_cap(&mut self, now: Time) {
+    /// If only the learned cap keeps a waiter, it may give way. True if it did.
+    pub(super) fn press_cap(&mut self, now: Time) -> bool {
         let in_flight = self.in_flight();
-        if in_flight >= self.limit()
+        let is_all = in_flight >= self.limit()
             && in_flight < self.setting.limit()
-            && let Some(cap) = &mut self.adaptive_cap
-        {
-            cap.press(now);
-        }
+            && self.opens_at() <= now
+            && self.has_permit(now);
+        is_all && self.adaptive_cap.as_mut().is_some_and(|cap| cap.press(now))
     }
 
     /// What is so as a refusal begins an episode.

@@ -49,14 +49,20 @@ pub fn refresh(host: &impl Host, now: Time, policies: &LiteMap<u64, Rc<str>>) {
         sum.slots += record.in_flight();
         sum.waiting += record.waiting();
         sum.held += record.held();
-        sum.limit = u64::from(record.setting.cap);
+        sum.limit = match record.limit() {
+            u64::MAX => 0,
+            limit => limit,
+        };
         if let Some(pause) = record.sight().lasting(now) {
             let left = millis_up(pause.until.since(now));
             sum.pause_left_ms = sum.pause_left_ms.max(left);
         }
         let pace = &record.setting.pace;
-        if !pace.is_unbound() {
-            sum.rate_milli_per_s += record.bucket.rate(pace, now) / 1_000_000;
+        let stated = (!pace.is_unbound()).then(|| record.bucket.rate(pace, now));
+        let learned = record.learned_rate().unwrap_or(u64::MAX);
+        match stated.unwrap_or(u64::MAX).min(learned) {
+            u64::MAX => {}
+            rate => sum.rate_milli_per_s += rate / 1_000_000,
         }
     }
     for (id, sum) in sums {
