@@ -69,7 +69,7 @@ fn l1_l4_four_racing_workers_hand_one_slot_around() {
 
 fn race(workers: usize, cap: u64, seed: u64) {
     let json = policy(&format!(
-        r#""max_concurrent_calls":{cap},"retry":{{"retry_base_delay_ms":50,"retry_cap_delay_ms":100}}"#
+        r#""max_concurrent_calls":{cap},"ramp":{{"mode":"off"}},"retry":{{"retry_base_delay_ms":50,"retry_cap_delay_ms":100}}"#
     ));
     let memory = Memory::default();
     memory.state().random = Random::Stream(seed);

@@ -225,7 +225,7 @@ impl Scenario {
         let (max_waiting, max_wait) = (self.max_waiting, self.max_wait_ms);
         let (base, most) = (self.base_ms, self.base_ms * 4);
         let json = format!(
-            r#"{{"policies":[{{"name":"p",{rate}"max_concurrent_calls":{cap},
+            r#"{{"policies":[{{"name":"p",{rate}"max_concurrent_calls":{cap},"ramp":{{"mode":"off"}},
             "queue":{{"max_waiting":{max_waiting},"max_wait_ms":{max_wait}}},
             "retry":{{"retry_base_delay_ms":{base},"retry_cap_delay_ms":{most},
             "burst_retry_base_delay_ms":{base},"burst_retry_cap_delay_ms":{most}}}}}]}}"#
