@@ -520,12 +520,13 @@ impl Reader<'_> {
             record.learned = Some(Box::new(self.learned()?));
         }
         if has_cap != 0 {
-            record.adaptive_cap = Some(AdaptiveCap {
+            let cap = AdaptiveCap {
                 limit: self.u32()?,
                 keeps_ms: self.u32()?,
                 since: Time(self.u64()?),
                 fell: Time(self.u64()?),
-            });
+            };
+            record.adaptive_cap = Some(cap).filter(|cap| cap.limit > 0);
         }
         Some(())
     }

@@ -205,7 +205,7 @@ impl Learned {
         self.is_sure |= lesson.is_of_rate && lesson.recent >= FEW;
         if lesson.least >= Some(WINDOW) && lesson.recent >= MANY {
             // It was no rate that was refused, and its price is small.
-            self.rate = self.rate.max(lesson.best);
+            self.set(per_second(self.rate.max(lesson.best)));
             self.ceiling = 0;
             self.confirmed = 0;
         }

@@ -102,7 +102,7 @@ impl Setup {
 /// Weir with a cap and its defaults for everything else.
 pub(crate) fn weir_config(cap: u32) -> Value {
     json!({"version": 1, "policies": [
-        {"name": "demo", "max_concurrent_calls": cap, "ramp": {"mode": "off"}}]})
+        {"name": "demo", "max_concurrent_calls": cap}]})
 }
 
 fn route(front: &Front) -> Value {
