@@ -6,6 +6,10 @@
     clippy::indexing_slicing,
     reason = "a failed helper is a failed test"
 )]
+#![allow(
+    clippy::duplicate_mod,
+    reason = "demo and simulator each bring the provider's limits"
+)]
 
 #[path = "../examples/demo/app/mod.rs"]
 #[allow(dead_code, reason = "the tests use their own part of the demo")]
