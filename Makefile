@@ -105,14 +105,15 @@ recovery: ## efficiency, refusals and waits in the simulator; SEED=n COUNT=5 dra
 
 prove: export WEIR_PROVE := 1
 prove: build ## larger scopes of the interleaver, more random calls, seeds and updates, for many minutes
-	cargo test --test envoy -- pace:: updates:: --nocapture
+	cargo test --test envoy -- alone::pace updates:: --nocapture --test-threads 1
 	cargo test --release --test call_laws death
 	cargo test --release --test call_random --test keys_random
 	cargo test --release --test sim_laws
 	cargo test --release --test interleave --test evict_races -- --nocapture
 
 envoy: build crash-wasm ## tests on a real Envoy
-	cargo test --test envoy
+	cargo test --test envoy -- --skip alone::
+	cargo test --test envoy alone:: -- --test-threads 1
 
 page-test: ## the demo's page in a real browser, where there is one
 	@if CHROMIUM=$$(tools/chromium.sh find); then \

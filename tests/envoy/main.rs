@@ -20,6 +20,7 @@ mod sim;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod alone;
 mod bounds;
 mod budgets;
 mod cliffs;
@@ -33,10 +34,8 @@ mod harness;
 mod headroom;
 mod hostile;
 mod keys;
-mod learn;
 mod leave;
 mod order;
-mod pace;
 mod pause;
 mod practice;
 mod queue;

@@ -14,9 +14,6 @@ use tokio::time::Instant;
 const SLACK: Duration = Duration::from_millis(100);
 const SECOND: f64 = 1e9;
 
-/// Tests of times have the machine to themselves.
-static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
-
 /// A gate under a rate.
 #[derive(Clone, Copy)]
 struct Paced {
@@ -67,7 +64,6 @@ const TRIES: u32 = 3;
 
 /// Asks until the machine has left it time.
 async fn in_time<F: Future<Output = Vec<String>>>(once: impl Fn() -> F) {
-    let _alone = ALONE.lock().await;
     for _ in 0..TRIES {
         let late = once().await;
         if late.is_empty() {
