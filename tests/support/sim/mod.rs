@@ -1,7 +1,8 @@
 //! The simulator: calls, what protects a provider from them, and the provider, on a virtual clock.
 //! Same seed, same bytes out.
 //!
-//! - [`world`]: one run. [`agenda`] is its clock, [`draw`] its chance, [`tally`] what it counts.
+//! - [`world`]: one run. [`agenda`] is its clock, [`draw`] its chance, [`tally`] what it counts,
+//!   [`timeline`] when.
 //! - [`clients`], [`load`], [`service`]: the calls. [`clairvoyant`]: what could be made of them.
 //! - [`models`], [`provider`], [`words`]: the provider, from a file; [`input`] reads files.
 //! - [`peer`]: what stands between. [`none`]: nothing; [`weir`]: the real core in many Envoys.
@@ -33,6 +34,7 @@ pub(crate) mod peer;
 pub(crate) mod provider;
 pub(crate) mod service;
 pub(crate) mod tally;
+pub(crate) mod timeline;
 pub(crate) mod weir;
 pub(crate) mod words;
 pub(crate) mod world;

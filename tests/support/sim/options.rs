@@ -24,6 +24,7 @@ usage: sim --models FILE [OPTION VALUE]...
   --workers N        of each; default 2
   --patience S       seconds until a client goes away that has not been accepted; default 30
   --aborts PERCENT   clients that go away at any time before that; default 0
+  --timeline MS      counts by buckets of so many milliseconds, in each line
   --trace on         what happens to each call of the one cell that is asked for
 prints a line of JSON for each model, load, seed and peer";
 
@@ -59,6 +60,7 @@ pub(crate) fn parse(args: &[String]) -> Result<Option<Options>, InputError> {
             envoys: 1,
             workers: 2,
             habits: Habits::default(),
+            timeline: None,
         },
         is_traced: false,
     };
@@ -83,6 +85,10 @@ pub(crate) fn parse(args: &[String]) -> Result<Option<Options>, InputError> {
             }
             "--aborts" => {
                 surroundings.habits.aborts = number(option, value, 0, 100)? as f64 / 100.0;
+            }
+            "--timeline" => {
+                let millis = number(option, value, 1, 86_400_000)?;
+                surroundings.timeline = Some(Duration::from_millis(millis as u64));
             }
             "--trace" if value == "on" => options.is_traced = true,
             "--trace" => return Err(InputError::new(option, value, "is not: on")),

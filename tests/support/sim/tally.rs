@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use weir::core::time::Time;
 
+use super::timeline::Timeline;
+
 /// Waits of calls, to a microsecond.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Waits(Vec<u32>);
@@ -46,6 +48,8 @@ pub(crate) struct Tally {
     /// Attempts started from then on, and how many of them were refused.
     pub(crate) attempts_after: u64,
     pub(crate) refused_after: u64,
+    /// What happened when, if somebody wants to know.
+    pub(crate) timeline: Option<Timeline>,
 }
 
 impl Tally {

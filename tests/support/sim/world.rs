@@ -10,6 +10,7 @@ use super::models::Model;
 use super::peer::{Arrival, Order, Orders, Peer, Slot};
 use super::provider::Provider;
 use super::tally::Tally;
+use super::timeline::{Bucket, Mean, Timeline};
 use super::words::{self, Answer, Tells};
 
 /// The world of one run.
@@ -26,9 +27,12 @@ pub(crate) struct World<P: Peer> {
     provider: Provider,
     tells: Tells,
     refusal: Duration,
+    mean: Mean,
     calls: Vec<Option<Call>>,
     free: Vec<Slot>,
     live: usize,
+    /// Live calls that are not accepted yet.
+    waiting: u64,
     /// The last stamp given to an attempt.
     stamp: u64,
     /// Emptied and filled again and again.
@@ -42,6 +46,8 @@ struct Call {
     stamp: u64,
     attempts: u32,
     at_provider: AtProvider,
+    /// When the provider is through with it, once it is accepted.
+    ends_at: Time,
 }
 
 #[derive(Debug)]
@@ -107,9 +113,14 @@ impl<P: Peer> World<P> {
             provider: Provider::new(model.limits.clone()),
             tells: model.tells,
             refusal: model.refusal,
+            mean: Mean {
+                service: model.service.mean.min(model.service.max),
+                cost: model.cost.map_or(1.0, |cost| cost.mean),
+            },
             calls: Vec::new(),
             free: Vec::new(),
             live: 0,
+            waiting: 0,
             stamp: 0,
             orders: Vec::new(),
         };
@@ -121,6 +132,12 @@ impl<P: Peer> World<P> {
     /// Keeps what happens in [`World::seen`].
     pub(crate) fn watch(&mut self) {
         self.seen = Some(Vec::new());
+    }
+
+    /// Counts by buckets too: [`Tally::timeline`].
+    pub(crate) fn count_by(&mut self, bucket: Duration) {
+        self.tally.timeline = Some(Timeline::new(bucket));
+        self.begin_buckets(self.now);
     }
 
     /// Whether every call that will come has come and is over.
@@ -151,6 +168,7 @@ impl<P: Peer> World<P> {
         let Some((at, event)) = self.agenda.take() else {
             return false;
         };
+        self.begin_buckets(at);
         self.now = at;
         match event {
             Event::Arrive => self.arrive(),
@@ -203,9 +221,12 @@ impl<P: Peer> World<P> {
             stamp: 0,
             attempts: 0,
             at_provider: AtProvider::Nothing,
+            ends_at: Time::NEVER,
         });
         self.live += 1;
+        self.waiting += 1;
         self.tally.offered += 1;
+        self.count(|bucket| bucket.offered += 1);
         self.note(slot, number, What::Arrived);
         self.tell(|peer, orders| peer.arrive(Arrival { slot, number }, orders));
     }
@@ -229,6 +250,8 @@ impl<P: Peer> World<P> {
                 call.at_provider = AtProvider::Accepted;
                 self.tally.waits.add(now.since(wish.at));
                 let (first, whole) = (now + wish.served.first_byte, now + wish.served.whole);
+                call.ends_at = whole.min(wish.aborts_at);
+                self.waiting -= 1;
                 self.agenda.plan(first, Event::Head(slot, stamp));
                 self.agenda.plan(whole, Event::End(slot, stamp));
             }
@@ -241,6 +264,11 @@ impl<P: Peer> World<P> {
         }
         let number = wish.number;
         self.tally.attempt(now, !is_accepted);
+        self.count(|bucket| {
+            bucket.attempts += 1;
+            bucket.accepted += u64::from(is_accepted);
+            bucket.refused += u64::from(!is_accepted);
+        });
         self.note(
             slot,
             number,
@@ -328,6 +356,26 @@ impl<P: Peer> World<P> {
             }
             self.free.push(slot);
             self.live -= 1;
+            self.waiting -= u64::from(!call.is_accepted());
+            self.count(|bucket| bucket.ended += 1);
+        }
+    }
+
+    /// Begins the buckets of the timeline that begin until `at`.
+    fn begin_buckets(&mut self, at: Time) {
+        let Some(timeline) = &mut self.tally.timeline else {
+            return;
+        };
+        while timeline.end() <= at {
+            let running = self.calls.iter().flatten().filter(|call| call.runs());
+            let ends = running.map(|call| call.ends_at).collect();
+            timeline.begin(&self.provider, ends, self.waiting, self.mean);
+        }
+    }
+
+    fn count(&mut self, what: impl FnOnce(&mut Bucket)) {
+        if let Some(bucket) = self.tally.timeline.as_mut().and_then(Timeline::now) {
+            what(bucket);
         }
     }
 
