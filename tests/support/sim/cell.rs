@@ -76,7 +76,21 @@ pub(crate) struct Line {
     pub(crate) wait_p95_ms: Option<f64>,
     pub(crate) clairvoyant_p95_ms: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tasks: Option<Tasks>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) timeline: Option<Timeline>,
+}
+
+/// What agents got done.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Tasks {
+    pub(crate) count: u64,
+    /// Tasks whose last call was answered.
+    pub(crate) done: u64,
+    /// The same with the clairvoyant queue.
+    pub(crate) possible: u64,
+    /// When the clairvoyant queue starts its last call: what is served after it does not count.
+    pub(crate) horizon_ms: f64,
 }
 
 impl Scene<'_> {
@@ -126,7 +140,18 @@ impl Scene<'_> {
     }
 
     pub(crate) fn line(&self, peer: PeerName, tally: &Tally, possible: &Possible) -> Line {
-        let (served, possible_calls) = (tally.served(), possible.waits.len() as u64);
+        let horizon = possible.starts.last().copied().unwrap_or(Time(0));
+        let tasks = self.load.agents().map(|agents| Tasks {
+            count: agents.count,
+            done: tally.tasks_done,
+            possible: possible.tasks_done,
+            horizon_ms: horizon.since(Time(0)).as_secs_f64() * 1e3,
+        });
+        let served = match tasks {
+            Some(_) => tally.served_by(horizon),
+            None => tally.served(),
+        };
+        let possible_calls = possible.waits.len() as u64;
         let efficiency = match possible_calls {
             0 => 1.0,
             calls => served as f64 / calls as f64,
@@ -146,6 +171,7 @@ impl Scene<'_> {
             wait_p50_ms: tally.waits.percentile_ms(50),
             wait_p95_ms: tally.waits.percentile_ms(95),
             clairvoyant_p95_ms: possible.waits.percentile_ms(95),
+            tasks,
             timeline: (tally.timeline.clone()).map(|timeline| timeline.compare(&possible.starts)),
         }
     }

@@ -1,13 +1,14 @@
 //! The limit of the possible: a queue that knows the model. First come, first served, each call
 //! started at the first moment at which the model takes it, never refused.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
 use weir::core::time::Time;
 
-use super::clients::Clients;
+use super::agents::After;
+use super::clients::{Clients, Wish};
 use super::provider::Provider;
 use super::tally::Waits;
 
@@ -18,29 +19,79 @@ pub(crate) struct Possible {
     pub(crate) waits: Waits,
     /// When they were started, in order.
     pub(crate) starts: Vec<Time>,
+    /// Tasks whose last call was answered.
+    pub(crate) tasks_done: u64,
 }
 
-/// Serves all calls as well as can be.
-pub(crate) fn run(clients: Clients, provider: Provider) -> Possible {
+/// Serves all calls as well as can be. Calls that follow on others come with the end of those.
+pub(crate) fn run(mut clients: Clients, provider: Provider) -> Possible {
     let mut possible = Possible::default();
     let mut server = Server::new(provider, []);
+    let mut following: BinaryHeap<Reverse<Following>> = BinaryHeap::new();
+    let mut coming = clients.next();
     let mut now = Time(0);
-    for wish in clients {
-        now = now.max(wish.at);
-        let Some(start) = server.first_start(now, wish.deadline(), wish.cost) else {
-            continue;
+    loop {
+        let is_following = match (following.peek(), &coming) {
+            (Some(Reverse(Following(next))), Some(wish)) => next.at < wish.at,
+            (next, _) => next.is_some(),
         };
-        if server.start(
-            start,
-            wish.cost,
-            (start + wish.served.whole).min(wish.aborts_at),
-        ) {
+        let wish = match is_following {
+            true => following.pop().map(|Reverse(Following(wish))| wish),
+            false => std::mem::replace(&mut coming, clients.next()),
+        };
+        let Some(wish) = wish else {
+            return possible;
+        };
+        now = now.max(wish.at);
+        let start = server.first_start(now, wish.deadline(), wish.cost);
+        let ends = start.map(|start| start + wish.served.whole);
+        let (over, is_answered) = match ends {
+            Some(ends) if ends <= wish.aborts_at => (ends, true),
+            Some(_) => (wish.aborts_at, false),
+            None => (wish.deadline(), false),
+        };
+        if let Some(start) = start {
+            assert!(server.start(start, wish.cost, over), "it may start");
             now = start;
             possible.waits.add(start.since(wish.at));
             possible.starts.push(start);
         }
+        match clients.after(wish.number, over, is_answered) {
+            After::Call(next) => following.push(Reverse(Following(next))),
+            After::TaskDone => possible.tasks_done += 1,
+            After::TaskLost | After::Nothing => {}
+        }
     }
-    possible
+}
+
+/// A call that follows on another, in the order in which they come.
+#[derive(Debug)]
+struct Following(Wish);
+
+impl Following {
+    fn order(&self) -> (Time, u64) {
+        (self.0.at, self.0.number)
+    }
+}
+
+impl PartialEq for Following {
+    fn eq(&self, other: &Following) -> bool {
+        self.order() == other.order()
+    }
+}
+
+impl Eq for Following {}
+
+impl PartialOrd for Following {
+    fn partial_cmp(&self, other: &Following) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Following {
+    fn cmp(&self, other: &Following) -> Ordering {
+        self.order().cmp(&other.order())
+    }
 }
 
 /// A provider, and when what runs there ends.

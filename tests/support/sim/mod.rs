@@ -3,7 +3,7 @@
 //!
 //! - [`world`]: one run. [`agenda`] is its clock, [`draw`] its chance, [`tally`] what it counts,
 //!   [`timeline`] when.
-//! - [`clients`], [`load`], [`service`]: the calls. [`clairvoyant`]: what could be made of them.
+//! - [`clients`], [`load`], [`agents`], [`trace`], [`service`]: the calls. [`clairvoyant`]: what could be made of them.
 //! - [`models`], [`provider`], [`words`]: the provider, from a file; [`input`] reads files.
 //! - [`peer`]: what stands between. [`none`]: nothing; [`weir`]: the real core in many Envoys.
 //! - [`cell`], [`options`]: the command.
@@ -17,6 +17,7 @@
 )]
 
 pub(crate) mod agenda;
+pub(crate) mod agents;
 pub(crate) mod cell;
 pub(crate) mod clairvoyant;
 pub(crate) mod clients;
@@ -35,6 +36,7 @@ pub(crate) mod provider;
 pub(crate) mod service;
 pub(crate) mod tally;
 pub(crate) mod timeline;
+pub(crate) mod trace;
 pub(crate) mod weir;
 pub(crate) mod words;
 pub(crate) mod world;

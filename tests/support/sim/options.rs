@@ -11,12 +11,14 @@ use super::clients::Habits;
 use super::input::InputError;
 use super::load::Load;
 use super::models::{self, Model};
+use super::trace;
 
 pub(crate) const USAGE: &str = "\
 usage: sim --models FILE [OPTION VALUE]...
   --models FILE      provider models; examples/sim/models.json has one of each kind
   --only NAMES       of the models in the file; default all
-  --loads NAMES      peak, saw, steps, constant:RATE:SECONDS; default peak,saw,steps
+  --loads NAMES      peak, saw, steps, constant:RATE:SECONDS, diurnal:PEAK:SECONDS, trace:FILE,
+                     agents:COUNT:CALLS, agents:COUNT:CALLS:TRIES; default peak,saw,steps
   --seeds A..B       both included, or one number; default 1..20
   --peers NAMES      weir, none; default both
   --config FILE      Weir's configuration, as Envoy gets it; default one policy without fields
@@ -119,8 +121,15 @@ fn chosen(models: Vec<Model>, only: &str) -> Result<Vec<Model>, InputError> {
 }
 
 fn loads(names: &str) -> Result<Vec<Load>, InputError> {
-    let rule = "is not one of: peak, saw, steps, constant:RATE:SECONDS";
-    let of = |name: &str| Load::named(name).ok_or_else(|| InputError::new("--loads", name, rule));
+    let rule = "is not one of: peak, saw, steps, constant:RATE:SECONDS, diurnal:PEAK:SECONDS, \
+                trace:FILE, agents:COUNT:CALLS, agents:COUNT:CALLS:TRIES";
+    let of = |name: &str| match name.strip_prefix("trace:") {
+        Some(path) => {
+            let trace = trace::parse(path, &read(Path::new(path))?)?;
+            Ok(Load::traced(name, trace))
+        }
+        None => Load::named(name).ok_or_else(|| InputError::new("--loads", name, rule)),
+    };
     names.split(',').map(of).collect()
 }
 

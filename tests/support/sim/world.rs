@@ -1,10 +1,12 @@
 //! One run: clients, a peer and a provider on the virtual clock.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use weir::core::time::Time;
 
 use super::agenda::Agenda;
+use super::agents::After;
 use super::clients::{Clients, Wish};
 use super::models::Model;
 use super::peer::{Arrival, Order, Orders, Peer, Slot};
@@ -24,6 +26,8 @@ pub(crate) struct World<P: Peer> {
     agenda: Agenda<Event<P::Timer>>,
     clients: Clients,
     coming: Option<Wish>,
+    /// Calls that follow on others, by number.
+    following: BTreeMap<u64, Wish>,
     provider: Provider,
     tells: Tells,
     refusal: Duration,
@@ -65,6 +69,8 @@ enum AtProvider {
 #[derive(Clone, Copy, Debug)]
 enum Event<T> {
     Arrive,
+    /// The call of this number, which follows on another.
+    Follow(u64),
     /// Of the attempt with this stamp.
     Head(Slot, u64),
     End(Slot, u64),
@@ -110,6 +116,7 @@ impl<P: Peer> World<P> {
             agenda: Agenda::default(),
             clients,
             coming: None,
+            following: BTreeMap::new(),
             provider: Provider::new(model.limits.clone()),
             tells: model.tells,
             refusal: model.refusal,
@@ -142,7 +149,7 @@ impl<P: Peer> World<P> {
 
     /// Whether every call that will come has come and is over.
     pub(crate) fn is_over(&self) -> bool {
-        self.coming.is_none() && self.live == 0
+        self.coming.is_none() && self.following.is_empty() && self.live == 0
     }
 
     /// Calls that are not over.
@@ -171,7 +178,12 @@ impl<P: Peer> World<P> {
         self.begin_buckets(at);
         self.now = at;
         match event {
-            Event::Arrive => self.arrive(),
+            Event::Arrive => self.arrive_next(),
+            Event::Follow(number) => {
+                if let Some(wish) = self.following.remove(&number) {
+                    self.arrive(wish);
+                }
+            }
             Event::Head(slot, stamp) => self.head(slot, stamp),
             Event::End(slot, stamp) => self.end(slot, stamp),
             Event::Leave(slot, number) => self.leave(slot, number),
@@ -204,11 +216,14 @@ impl<P: Peer> World<P> {
         }
     }
 
-    fn arrive(&mut self) {
-        let Some(wish) = self.coming.take() else {
-            return;
-        };
-        self.expect_next();
+    fn arrive_next(&mut self) {
+        if let Some(wish) = self.coming.take() {
+            self.expect_next();
+            self.arrive(wish);
+        }
+    }
+
+    fn arrive(&mut self, wish: Wish) {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.calls.push(None);
             (self.calls.len() - 1) as Slot
@@ -249,6 +264,9 @@ impl<P: Peer> World<P> {
             Ok(()) => {
                 call.at_provider = AtProvider::Accepted;
                 self.tally.waits.add(now.since(wish.at));
+                if self.clients.is_closed_loop() {
+                    self.tally.starts.push(now);
+                }
                 let (first, whole) = (now + wish.served.first_byte, now + wish.served.whole);
                 call.ends_at = whole.min(wish.aborts_at);
                 self.waiting -= 1;
@@ -316,7 +334,7 @@ impl<P: Peer> World<P> {
             // A peer may have lost it on the last byte.
             if self.calls[slot as usize].is_some() {
                 self.note(slot, number, What::Ended);
-                self.close(slot);
+                self.close(slot, true);
             }
         }
     }
@@ -332,7 +350,7 @@ impl<P: Peer> World<P> {
         }
         self.tally.left += u64::from(!is_accepted);
         self.note(slot, number, What::Left);
-        self.close(slot);
+        self.close(slot, false);
         self.tell(|peer, orders| peer.leave(slot, orders));
     }
 
@@ -345,11 +363,11 @@ impl<P: Peer> World<P> {
             false => self.tally.failed += 1,
         }
         self.note(slot, call.wish.number, What::Failed);
-        self.close(slot);
+        self.close(slot, false);
     }
 
     /// The call is over, and so is what it has at the provider.
-    fn close(&mut self, slot: Slot) {
+    fn close(&mut self, slot: Slot, is_answered: bool) {
         if let Some(call) = self.calls[slot as usize].take() {
             if call.runs() {
                 self.provider.end();
@@ -358,6 +376,15 @@ impl<P: Peer> World<P> {
             self.live -= 1;
             self.waiting -= u64::from(!call.is_accepted());
             self.count(|bucket| bucket.ended += 1);
+            match self.clients.after(call.wish.number, self.now, is_answered) {
+                After::Nothing => {}
+                After::Call(next) => {
+                    self.agenda.plan(next.at, Event::Follow(next.number));
+                    self.following.insert(next.number, next);
+                }
+                After::TaskDone => self.tally.tasks_done += 1,
+                After::TaskLost => self.tally.tasks_lost += 1,
+            }
         }
     }
 
