@@ -86,6 +86,7 @@ fn simulated(model: &str) -> Shares {
             patience: plan().patience,
             ..Habits::default()
         },
+        timeline: None,
     };
     let scene = Scene {
         model,
