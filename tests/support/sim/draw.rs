@@ -23,6 +23,7 @@ pub(crate) enum For {
     Network,
     Faults,
     Test,
+    Clients,
 }
 
 impl Draw {
