@@ -20,6 +20,7 @@ fn l12_what_refusals_teach_serves_nearly_all_with_few_refusals() {
         envoys: 1,
         workers: 2,
         habits: Habits::default(),
+        timeline: None,
     };
     let mut lines = Vec::new();
     for model in parse("models.json", MODELS).expect("the shipped file is right") {

@@ -2,20 +2,22 @@
 
 use std::io::{self, Write};
 use std::rc::Rc;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::json;
 use weir::core::config::Config;
 use weir::core::time::Time;
 
-use super::clairvoyant;
+use super::clairvoyant::{self, Possible};
 use super::clients::{Clients, Habits};
 use super::load::Load;
 use super::models::Model;
 use super::peer::Peer;
 use super::peers::{self, sdk::Sdk};
 use super::provider::Provider;
-use super::tally::{Tally, Waits};
+use super::tally::Tally;
+use super::timeline::Timeline;
 use super::weir::{Setup, Weir};
 use super::world::{Seen, What, World};
 
@@ -76,6 +78,8 @@ pub(crate) struct Surroundings {
     pub(crate) envoys: usize,
     pub(crate) workers: usize,
     pub(crate) habits: Habits,
+    /// The buckets of a timeline, if one is wanted.
+    pub(crate) timeline: Option<Duration>,
 }
 
 /// A model, a load and a seed.
@@ -105,6 +109,22 @@ pub(crate) struct Line {
     pub(crate) wait_p50_ms: Option<f64>,
     pub(crate) wait_p95_ms: Option<f64>,
     pub(crate) clairvoyant_p95_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tasks: Option<Tasks>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) timeline: Option<Timeline>,
+}
+
+/// What agents got done.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Tasks {
+    pub(crate) count: u64,
+    /// Tasks whose last call was answered.
+    pub(crate) done: u64,
+    /// The same with the clairvoyant queue.
+    pub(crate) possible: u64,
+    /// When the clairvoyant queue starts its last call: what is served after it does not count.
+    pub(crate) horizon_ms: f64,
 }
 
 impl Scene<'_> {
@@ -113,7 +133,7 @@ impl Scene<'_> {
     }
 
     /// What a queue that knows the model makes of it.
-    pub(crate) fn clairvoyant(&self) -> Waits {
+    pub(crate) fn clairvoyant(&self) -> Possible {
         let provider = Provider::new(self.model.limits.clone());
         clairvoyant::run(self.clients(), provider)
     }
@@ -154,6 +174,9 @@ impl Scene<'_> {
 
     fn run_world<P: Peer>(&self, peer: P, trace: Option<&mut dyn Write>) -> io::Result<Tally> {
         let mut world = World::new(peer, self.clients(), self.model);
+        if let Some(bucket) = self.surroundings.timeline {
+            world.count_by(bucket);
+        }
         let Some(trace) = trace else {
             world.run();
             return Ok(world.tally);
@@ -167,8 +190,19 @@ impl Scene<'_> {
         Ok(world.tally)
     }
 
-    pub(crate) fn line(&self, peer: PeerName, tally: &Tally, possible: &Waits) -> Line {
-        let (served, possible_calls) = (tally.served(), possible.len() as u64);
+    pub(crate) fn line(&self, peer: PeerName, tally: &Tally, possible: &Possible) -> Line {
+        let horizon = possible.starts.last().copied().unwrap_or(Time(0));
+        let tasks = self.load.agents().map(|agents| Tasks {
+            count: agents.count,
+            done: tally.tasks_done,
+            possible: possible.tasks_done,
+            horizon_ms: horizon.since(Time(0)).as_secs_f64() * 1e3,
+        });
+        let served = match tasks {
+            Some(_) => tally.served_by(horizon),
+            None => tally.served(),
+        };
+        let possible_calls = possible.waits.len() as u64;
         let efficiency = match possible_calls {
             0 => 1.0,
             calls => served as f64 / calls as f64,
@@ -191,7 +225,9 @@ impl Scene<'_> {
             refused_share: rounded(tally.refused_share()),
             wait_p50_ms: tally.waits.percentile_ms(50),
             wait_p95_ms: tally.waits.percentile_ms(95),
-            clairvoyant_p95_ms: possible.percentile_ms(95),
+            clairvoyant_p95_ms: possible.waits.percentile_ms(95),
+            tasks,
+            timeline: (tally.timeline.clone()).map(|timeline| timeline.compare(&possible.starts)),
         }
     }
 }

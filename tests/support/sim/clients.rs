@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use weir::core::time::Time;
 
+use super::agents::{After, Agents};
 use super::draw::{Draw, For};
-use super::load::{Arrivals, Load};
+use super::load::{Arrivals, Arriving, Load};
 use super::models::Model;
 use super::service::{Cost, Served, Service};
 
@@ -51,37 +52,53 @@ impl Wish {
     }
 }
 
-/// The calls of one load and seed.
+/// The calls of one load and seed: in order, those that come whatever becomes of others.
 #[derive(Clone, Debug)]
 pub(crate) struct Clients {
     arrivals: Arrivals,
+    agents: Option<Agents>,
     habits: Habits,
     service: Service,
     cost: Option<Cost>,
     seed: u64,
-    next: u64,
 }
 
 impl Clients {
     pub(crate) fn new(load: &Load, model: &Model, habits: Habits, seed: u64) -> Clients {
         Clients {
             arrivals: load.arrivals(seed),
+            agents: load.agents(),
             habits,
             service: model.service,
             cost: model.cost,
             seed,
-            next: 0,
         }
     }
-}
 
-impl Iterator for Clients {
-    type Item = Wish;
+    /// Whether calls wait for others.
+    pub(crate) fn is_closed_loop(&self) -> bool {
+        self.agents.is_some()
+    }
 
-    fn next(&mut self) -> Option<Wish> {
-        let at = self.arrivals.next()?;
-        let number = self.next;
-        self.next += 1;
+    /// A call is over: what its client does next.
+    pub(crate) fn after(&self, number: u64, now: Time, is_answered: bool) -> After<Wish> {
+        let Some(agents) = self.agents else {
+            return After::Nothing;
+        };
+        match agents.after(self.seed, number, now, is_answered) {
+            After::Call((at, number)) => After::Call(self.wish(Arriving {
+                at,
+                number,
+                tokens: None,
+            })),
+            After::Nothing => After::Nothing,
+            After::TaskDone => After::TaskDone,
+            After::TaskLost => After::TaskLost,
+        }
+    }
+
+    fn wish(&self, arriving: Arriving) -> Wish {
+        let Arriving { at, number, tokens } = arriving;
         let Habits {
             patience, aborts, ..
         } = self.habits;
@@ -90,13 +107,25 @@ impl Iterator for Clients {
             true => at + draw.between(Duration::ZERO, patience),
             false => Time::NEVER,
         };
-        Some(Wish {
+        let question = self.agents.map_or(number, |agents| agents.question(number));
+        let drawn = Cost::of(self.cost, self.seed, question);
+        Wish {
             number,
             at,
             patient_until: at + patience,
             aborts_at,
-            served: self.service.of(self.seed, number),
-            cost: Cost::of(self.cost, self.seed, number),
-        })
+            served: self.service.of(self.seed, question),
+            // Where tokens are not counted a call is a call.
+            cost: tokens.filter(|_| self.cost.is_some()).unwrap_or(drawn),
+        }
+    }
+}
+
+impl Iterator for Clients {
+    type Item = Wish;
+
+    fn next(&mut self) -> Option<Wish> {
+        let arriving = self.arrivals.next()?;
+        Some(self.wish(arriving))
     }
 }

@@ -23,6 +23,8 @@ pub(crate) enum For {
     Network,
     Faults,
     Test,
+    Think,
+    Tenant,
     Clients,
 }
 

@@ -1,8 +1,9 @@
 //! The simulator: calls, what protects a provider from them, and the provider, on a virtual clock.
 //! Same seed, same bytes out.
 //!
-//! - [`world`]: one run. [`agenda`] is its clock, [`draw`] its chance, [`tally`] what it counts.
-//! - [`clients`], [`load`], [`service`]: the calls. [`clairvoyant`]: what could be made of them.
+//! - [`world`]: one run. [`agenda`] is its clock, [`draw`] its chance, [`tally`] what it counts,
+//!   [`timeline`] when.
+//! - [`clients`], [`load`], [`agents`], [`trace`], [`service`]: the calls. [`clairvoyant`]: what could be made of them.
 //! - [`models`], [`provider`], [`words`]: the provider, from a file; [`input`] reads files.
 //! - [`peer`]: what stands between. [`none`]: nothing; [`weir`]: the real core in many Envoys;
 //!   [`peers`]: the alternatives.
@@ -17,6 +18,7 @@
 )]
 
 pub(crate) mod agenda;
+pub(crate) mod agents;
 pub(crate) mod cell;
 pub(crate) mod clairvoyant;
 pub(crate) mod clients;
@@ -35,6 +37,8 @@ pub(crate) mod peers;
 pub(crate) mod provider;
 pub(crate) mod service;
 pub(crate) mod tally;
+pub(crate) mod timeline;
+pub(crate) mod trace;
 pub(crate) mod weir;
 pub(crate) mod words;
 pub(crate) mod world;

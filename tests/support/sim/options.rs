@@ -11,12 +11,14 @@ use super::clients::Habits;
 use super::input::InputError;
 use super::load::Load;
 use super::models::{self, Model};
+use super::trace;
 
 pub(crate) const USAGE: &str = "\
 usage: sim --models FILE [OPTION VALUE]...
   --models FILE      provider models; examples/sim/models.json has one of each kind
   --only NAMES       of the models in the file; default all
-  --loads NAMES      peak, saw, steps, constant:RATE:SECONDS; default peak,saw,steps
+  --loads NAMES      peak, saw, steps, constant:RATE:SECONDS, diurnal:PEAK:SECONDS, trace:FILE,
+                     agents:COUNT:CALLS, agents:COUNT:CALLS:TRIES; default peak,saw,steps
   --seeds A..B       both included, or one number; default 1..20
   --peers NAMES      of weir and its alternatives, or all; default weir,none
   --config FILE      Weir's configuration, as Envoy gets it; default one policy without fields
@@ -25,6 +27,7 @@ usage: sim --models FILE [OPTION VALUE]...
   --patience S       seconds until a client goes away that has not been accepted; default 30
   --clients KIND     plain, or sdk: their SDK retries what is refused; default plain
   --aborts PERCENT   clients that go away at any time before that; default 0
+  --timeline MS      counts by buckets of so many milliseconds, in each line
   --trace on         what happens to each call of the one cell that is asked for
 prints a line of JSON for each model, load, seed and peer";
 
@@ -60,6 +63,7 @@ pub(crate) fn parse(args: &[String]) -> Result<Option<Options>, InputError> {
             envoys: 1,
             workers: 2,
             habits: Habits::default(),
+            timeline: None,
         },
         is_traced: false,
     };
@@ -85,6 +89,10 @@ pub(crate) fn parse(args: &[String]) -> Result<Option<Options>, InputError> {
             "--clients" => surroundings.habits.retries = retries(value)?,
             "--aborts" => {
                 surroundings.habits.aborts = number(option, value, 0, 100)? as f64 / 100.0;
+            }
+            "--timeline" => {
+                let millis = number(option, value, 1, 86_400_000)?;
+                surroundings.timeline = Some(Duration::from_millis(millis as u64));
             }
             "--trace" if value == "on" => options.is_traced = true,
             "--trace" => return Err(InputError::new(option, value, "is not: on")),
@@ -115,8 +123,15 @@ fn chosen(models: Vec<Model>, only: &str) -> Result<Vec<Model>, InputError> {
 }
 
 fn loads(names: &str) -> Result<Vec<Load>, InputError> {
-    let rule = "is not one of: peak, saw, steps, constant:RATE:SECONDS";
-    let of = |name: &str| Load::named(name).ok_or_else(|| InputError::new("--loads", name, rule));
+    let rule = "is not one of: peak, saw, steps, constant:RATE:SECONDS, diurnal:PEAK:SECONDS, \
+                trace:FILE, agents:COUNT:CALLS, agents:COUNT:CALLS:TRIES";
+    let of = |name: &str| match name.strip_prefix("trace:") {
+        Some(path) => {
+            let trace = trace::parse(path, &read(Path::new(path))?)?;
+            Ok(Load::traced(name, trace))
+        }
+        None => Load::named(name).ok_or_else(|| InputError::new("--loads", name, rule)),
+    };
     names.split(',').map(of).collect()
 }
 

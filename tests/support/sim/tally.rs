@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use weir::core::time::Time;
 
+use super::timeline::Timeline;
+
 /// Waits of calls, to a microsecond.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Waits(Vec<u32>);
@@ -46,12 +48,25 @@ pub(crate) struct Tally {
     /// Attempts started from then on, and how many of them were refused.
     pub(crate) attempts_after: u64,
     pub(crate) refused_after: u64,
+    /// When accepted attempts started, in order, where calls wait for others.
+    pub(crate) starts: Vec<Time>,
+    /// Tasks of agents that were done, and that were given up.
+    pub(crate) tasks_done: u64,
+    pub(crate) tasks_lost: u64,
+    /// What happened when, if somebody wants to know.
+    pub(crate) timeline: Option<Timeline>,
 }
 
 impl Tally {
     /// Calls whose accepted attempt started in time, less those lost after it.
     pub(crate) fn served(&self) -> u64 {
         (self.waits.len() as u64).saturating_sub(self.lost)
+    }
+
+    /// The same of those that started until `horizon`, where calls wait for others.
+    pub(crate) fn served_by(&self, horizon: Time) -> u64 {
+        let in_time = self.starts.partition_point(|start| *start <= horizon);
+        (in_time as u64).saturating_sub(self.lost)
     }
 
     /// Of the attempts that started after the first refusal was seen, the share that was refused.
