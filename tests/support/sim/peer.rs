@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use weir::core::call::Headers;
 use weir::core::time::Time;
 
 use super::words::Answer;
@@ -22,12 +23,14 @@ pub(crate) struct Arrival {
 }
 
 /// What a peer wants done.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Order<T> {
     /// An attempt of the call goes out. It has none that is not over.
     Attempt(Slot),
     /// The client gets an error, or the provider's refusal: the call is over.
     Fail(Slot),
+    /// The same, and the client reads these headers.
+    Refuse(Slot, Headers),
     /// The peer wants to be asked again.
     At(Time, T),
 }
@@ -46,6 +49,10 @@ impl<T> Orders<T> {
 
     pub(crate) fn fail(&mut self, slot: Slot) {
         self.list.push(Order::Fail(slot));
+    }
+
+    pub(crate) fn refuse(&mut self, slot: Slot, headers: Headers) {
+        self.list.push(Order::Refuse(slot, headers));
     }
 
     pub(crate) fn after(&mut self, span: Duration, timer: T) {

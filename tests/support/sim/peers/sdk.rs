@@ -2,8 +2,8 @@
 //!
 //! Source: openai-python `_base_client.py` (`_should_retry`, `_calculate_retry_timeout`) and
 //! `_constants.py`: 2 retries of 408, 409, 429 and 5xx; the server's wait if it is above 0 and at
-//! most 120 s, no retry if it is longer (until 2025 60 s, and a back-off beyond); else 0.5 s x 2^n,
-//! at most 8 s, times 0.75 to 1.
+//! most 120 s, no retry if it is longer or after `x-should-retry: false`; else 0.5 s x 2^n, at most
+//! 8 s, times 0.75 to 1.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use weir::core::call::Headers;
 use super::super::draw::{Draw, For};
 use super::super::peer::{Arrival, Order, Orders, Peer, Slot};
 use super::super::words::Answer;
-use super::headers::retry_after;
+use super::headers::{retry_after, text};
 
 /// Retries of a call.
 const MAX_RETRIES: u32 = 2;
@@ -24,7 +24,8 @@ const MAX_RETRY_AFTER: f64 = 120.0;
 
 /// The wait before retry number `retry`, from 0; `None`: no more. `unit` is from 0 to 1.
 fn delay(retry: u32, headers: Option<&Headers>, unit: f64) -> Option<Duration> {
-    if retry >= MAX_RETRIES {
+    let is_told_not_to = |headers: &Headers| text(headers, "x-should-retry") == Some("false");
+    if retry >= MAX_RETRIES || headers.is_some_and(is_told_not_to) {
         return None;
     }
     let asked = headers.and_then(retry_after);
@@ -101,8 +102,9 @@ impl<P: Peer> Sdk<P> {
                 }
                 Order::Fail(slot) => {
                     let answer = answer.filter(|(of, _)| *of == slot);
-                    self.failed(slot, answer.map(|(_, answer)| answer), orders);
+                    self.failed(slot, answer.map(|(_, answer)| &answer.headers), orders);
                 }
+                Order::Refuse(slot, headers) => self.failed(slot, Some(&headers), orders),
                 Order::At(at, timer) => orders.list.push(Order::At(at, Timer::Peer(timer))),
             }
         }
@@ -119,13 +121,12 @@ impl<P: Peer> Sdk<P> {
     fn failed(
         &mut self,
         slot: Slot,
-        answer: Option<&Answer>,
+        headers: Option<&Headers>,
         orders: &mut Orders<Timer<P::Timer>>,
     ) {
         let Some(call) = self.calls.get_mut(&slot) else {
             return;
         };
-        let headers = answer.map(|answer| &answer.headers);
         let delay = match call.stage {
             Stage::Asked => delay(call.retries, headers, self.chance.unit()),
             Stage::Out | Stage::Asleep => None,
@@ -230,6 +231,7 @@ mod tests {
             ("retry-after", "-1", Some(500)),
             ("retry-after", "soon", Some(500)),
             ("retry-after-ms", "1500", Some(1500)),
+            ("x-should-retry", "false", None),
         ] {
             let headers = headers(name, value);
             assert_eq!(millis(0, Some(&headers), 0.0), expected, "{name} {value}");
