@@ -11,6 +11,7 @@ use weir::core::time::Time;
 
 use super::clairvoyant::{self, Possible};
 use super::clients::{Clients, Habits};
+use super::crowd::{Crowd, Parts};
 use super::load::Load;
 use super::models::Model;
 use super::peer::Peer;
@@ -78,6 +79,7 @@ pub(crate) struct Surroundings {
     pub(crate) envoys: usize,
     pub(crate) workers: usize,
     pub(crate) habits: Habits,
+    pub(crate) crowd: Crowd,
     /// The buckets of a timeline, if one is wanted.
     pub(crate) timeline: Option<Duration>,
 }
@@ -112,6 +114,8 @@ pub(crate) struct Line {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tasks: Option<Tasks>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) parts: Option<Parts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) timeline: Option<Timeline>,
 }
 
@@ -129,7 +133,16 @@ pub(crate) struct Tasks {
 
 impl Scene<'_> {
     fn clients(&self) -> Clients {
-        Clients::new(self.load, self.model, self.surroundings.habits, self.seed)
+        let habits = self.surroundings.habits;
+        Clients::new(self.load, self.model, habits, self.seed).of(&self.crowd())
+    }
+
+    fn crowd(&self) -> Rc<Crowd> {
+        let agents = self.load.agents();
+        Rc::new(Crowd {
+            calls_of_one: agents.map_or(1, |agents| agents.calls * agents.tries),
+            ..self.surroundings.crowd.clone()
+        })
     }
 
     /// What a queue that knows the model makes of it.
@@ -150,7 +163,8 @@ impl Scene<'_> {
                     clusters: 1,
                     seed: self.seed,
                 };
-                self.run_clients(Weir::new(&setup).quiet(), retries, trace)
+                let weir = Weir::new(&setup).serving(&self.crowd()).quiet();
+                self.run_clients(weir, retries, trace)
             }
             _ => {
                 let envoys = self.surroundings.envoys;
@@ -227,6 +241,8 @@ impl Scene<'_> {
             wait_p95_ms: tally.waits.percentile_ms(95),
             clairvoyant_p95_ms: possible.waits.percentile_ms(95),
             tasks,
+            parts: (!self.surroundings.crowd.is_plain())
+                .then(|| Parts::new(tally, &self.surroundings.crowd, &self.surroundings.config)),
             timeline: (tally.timeline.clone()).map(|timeline| timeline.compare(&possible.starts)),
         }
     }

@@ -1,10 +1,12 @@
 //! The clients: when their calls come, what each takes and costs, and when it is given up.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use weir::core::time::Time;
 
 use super::agents::{After, Agents};
+use super::crowd::{Crowd, Whose};
 use super::draw::{Draw, For};
 use super::load::{Arrivals, Arriving, Load};
 use super::models::Model;
@@ -43,6 +45,7 @@ pub(crate) struct Wish {
     pub(crate) aborts_at: Time,
     pub(crate) served: Served,
     pub(crate) cost: f64,
+    pub(crate) whose: Whose,
 }
 
 impl Wish {
@@ -58,6 +61,7 @@ pub(crate) struct Clients {
     arrivals: Arrivals,
     agents: Option<Agents>,
     habits: Habits,
+    crowd: Rc<Crowd>,
     service: Service,
     cost: Option<Cost>,
     seed: u64,
@@ -69,10 +73,22 @@ impl Clients {
             arrivals: load.arrivals(seed),
             agents: load.agents(),
             habits,
+            crowd: Rc::default(),
             service: model.service,
             cost: model.cost,
             seed,
         }
+    }
+
+    /// Who calls, unless all are alike.
+    pub(crate) fn of(mut self, crowd: &Rc<Crowd>) -> Clients {
+        self.crowd = Rc::clone(crowd);
+        self
+    }
+
+    /// Whether it matters whose a call is.
+    pub(crate) fn are_told_apart(&self) -> bool {
+        !self.crowd.is_plain()
     }
 
     /// Whether calls wait for others.
@@ -115,6 +131,7 @@ impl Clients {
             patient_until: at + patience,
             aborts_at,
             served: self.service.of(self.seed, question),
+            whose: self.crowd.of(self.seed, number),
             // Where tokens are not counted a call is a call.
             cost: tokens.filter(|_| self.cost.is_some()).unwrap_or(drawn),
         }

@@ -3,7 +3,7 @@
 //!
 //! - [`world`]: one run. [`agenda`] is its clock, [`draw`] its chance, [`tally`] what it counts,
 //!   [`timeline`] when.
-//! - [`clients`], [`load`], [`agents`], [`trace`], [`service`]: the calls. [`clairvoyant`]: what could be made of them.
+//! - [`clients`], [`crowd`], [`load`], [`agents`], [`trace`], [`service`]: the calls. [`clairvoyant`]: what could be made of them.
 //! - [`models`], [`provider`], [`words`]: the provider, from a file; [`input`] reads files.
 //! - [`peer`]: what stands between. [`none`]: nothing; [`weir`]: the real core in many Envoys;
 //!   [`peers`]: the alternatives.
@@ -22,6 +22,7 @@ pub(crate) mod agents;
 pub(crate) mod cell;
 pub(crate) mod clairvoyant;
 pub(crate) mod clients;
+pub(crate) mod crowd;
 pub(crate) mod draw;
 pub(crate) mod input;
 pub(crate) mod load;
