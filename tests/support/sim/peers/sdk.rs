@@ -11,7 +11,7 @@ use std::time::Duration;
 use weir::core::call::Headers;
 
 use super::super::draw::{Draw, For};
-use super::super::peer::{Arrival, Order, Orders, Peer, Slot};
+use super::super::peer::{Arrival, Order, Orders, Peer, Slot, TRY};
 use super::super::words::Answer;
 use super::headers::{retry_after, text};
 
@@ -191,8 +191,8 @@ impl<P: Peer> Peer for Sdk<P> {
                     |call: &&mut Call| call.arrival.number == number && call.stage == Stage::Asleep;
                 if let Some(call) = call.filter(is_due) {
                     call.stage = Stage::Asked;
-                    // To the peer it is a new call, and no call before it has its number.
-                    let number = number | u64::from(call.retries) << 48;
+                    // To the peer it is a new call.
+                    let number = number + u64::from(call.retries) * TRY;
                     let arrival = Arrival {
                         number,
                         ..call.arrival
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn the_peer_has_nothing_of_a_client_that_leaves_between_two_tries() {
         let (attempts, last) = one_call(Duration::from_millis(1000));
-        assert_eq!(attempts, []);
+        assert!(attempts.is_empty());
         assert_eq!(last, Some(What::Left));
     }
 
