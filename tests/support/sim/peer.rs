@@ -18,9 +18,12 @@ pub(crate) type Slot = u32;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub(crate) slot: Slot,
-    /// Rises by one with each call.
+    /// Rises by one with each call; another try of a client's SDK adds [`TRY`].
     pub(crate) number: u64,
 }
+
+/// More than there are calls.
+pub(crate) const TRY: u64 = 1 << 48;
 
 /// What a peer wants done.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use std::time::Duration;
 use weir::core::call::Headers;
 
 use super::super::draw::{Draw, For};
-use super::super::peer::{Arrival, Order, Orders, Peer, Slot};
+use super::super::peer::{Arrival, Order, Orders, Peer, Slot, TRY};
 use super::super::words::Answer;
 use super::headers::{retry_after, text};
 
@@ -191,8 +191,8 @@ impl<P: Peer> Peer for Sdk<P> {
                     |call: &&mut Call| call.arrival.number == number && call.stage == Stage::Asleep;
                 if let Some(call) = call.filter(is_due) {
                     call.stage = Stage::Asked;
-                    // To the peer it is a new call, and no call before it has its number.
-                    let number = number | u64::from(call.retries) << 48;
+                    // To the peer it is a new call.
+                    let number = number + u64::from(call.retries) * TRY;
                     let arrival = Arrival {
                         number,
                         ..call.arrival
@@ -206,7 +206,89 @@ impl<P: Peer> Peer for Sdk<P> {
 
 #[cfg(test)]
 mod tests {
+    use weir::core::time::Time;
+
+    use super::super::super::clients::{Clients, Habits};
+    use super::super::super::load::Load;
+    use super::super::super::models;
+    use super::super::super::world::{Seen, What, World};
     use super::*;
+
+    /// Refuses a call twice, with a wait, and keeps count of the calls it has.
+    #[derive(Debug)]
+    struct Twice {
+        has: i32,
+        asked: u32,
+    }
+
+    impl Peer for Twice {
+        type Timer = ();
+
+        fn arrive(&mut self, call: Arrival, orders: &mut Orders<()>) {
+            self.asked += 1;
+            match self.asked {
+                1 | 2 => orders.refuse(call.slot, headers("retry-after-ms", "700")),
+                _ => {
+                    self.has += 1;
+                    orders.attempt(call.slot);
+                }
+            }
+        }
+
+        fn head(&mut self, _: Slot, _: &Answer, _: &mut Orders<()>) {}
+
+        fn end(&mut self, _: Slot, _: &mut Orders<()>) {
+            self.has -= 1;
+        }
+
+        fn leave(&mut self, _: Slot, _: &mut Orders<()>) {
+            self.has -= 1;
+        }
+
+        fn timer(&mut self, (): (), _: &mut Orders<()>) {}
+    }
+
+    /// The moments of one call's attempts after it came, and what it was in the end.
+    fn one_call(patience: Duration) -> (Vec<Duration>, Option<What>) {
+        let json = r#"[{"name":"m","kind":"concurrency","limit":1}]"#;
+        let model = models::parse("m.json", json).unwrap().remove(0);
+        let habits = Habits {
+            patience,
+            ..Habits::default()
+        };
+        let seed = (0..).find(|seed| Load::of(&[(1.0, 1.0, 1.0)]).arrivals(*seed).count() == 1);
+        let load = Load::of(&[(1.0, 1.0, 1.0)]);
+        let clients = Clients::new(&load, &model, habits, seed.unwrap());
+        let peer = Sdk::new(Twice { has: 0, asked: 0 }, 1);
+        let mut world = World::new(peer, clients, &model);
+        world.watch();
+        world.run();
+        assert_eq!(
+            world.peer.inner.has, 0,
+            "it was told of no end that was none"
+        );
+        let seen: Vec<Seen> = world.seen.take().unwrap();
+        let came: Time = seen[0].at;
+        let attempts = seen
+            .iter()
+            .filter(|seen| matches!(seen.what, What::Attempt { .. }));
+        let attempts = attempts.map(|seen| seen.at.since(came)).collect();
+        (attempts, seen.last().map(|seen| seen.what))
+    }
+
+    #[test]
+    fn a_peers_own_refusals_are_retried_when_they_say() {
+        let (attempts, last) = one_call(Duration::from_secs(30));
+        assert_eq!(attempts, [Duration::from_millis(1400)]);
+        assert_eq!(last, Some(What::Ended));
+    }
+
+    #[test]
+    fn the_peer_has_nothing_of_a_client_that_leaves_between_two_tries() {
+        let (attempts, last) = one_call(Duration::from_millis(1000));
+        assert!(attempts.is_empty());
+        assert_eq!(last, Some(What::Left));
+    }
 
     fn headers(name: &str, value: &str) -> Headers {
         vec![(name.as_bytes().to_vec(), value.as_bytes().to_vec())]
