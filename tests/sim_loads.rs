@@ -12,6 +12,7 @@ use weir::core::time::Time;
 
 use sim::cell::{PeerName, Scene, Surroundings};
 use sim::clients::Habits;
+use sim::crowd::{Crowd, jain, max_min};
 use sim::load::Load;
 use sim::models::{Model, parse};
 use sim::trace;
@@ -27,6 +28,7 @@ fn surroundings() -> Surroundings {
         envoys: 1,
         workers: 2,
         habits: Habits::default(),
+        crowd: Crowd::default(),
         timeline: None,
     }
 }
@@ -132,6 +134,107 @@ fn the_same_agents_ask_the_same_in_every_run() {
     };
     assert_eq!(line(1), line(1));
     assert_ne!(line(1), line(2));
+}
+
+#[test]
+fn jains_index_and_max_min_parts_are_the_published_ones() {
+    // One of four has all; two of four share it; all alike. Jain's own example: 1, 2, ... 5.
+    assert_eq!(jain([8.0, 0.0, 0.0, 0.0].into_iter()), 0.25);
+    assert_eq!(jain([8.0, 8.0, 0.0, 0.0].into_iter()), 0.5);
+    assert_eq!(jain([3.0; 7].into_iter()), 1.0);
+    assert!((jain([1.0, 2.0, 3.0, 4.0, 5.0].into_iter()) - 225.0 / 275.0).abs() < 1e-12);
+    assert_eq!(jain(std::iter::empty()), 1.0);
+    // Keshav's example: 2, 2.6, 4 and 5 ask for 10 together.
+    let parts = max_min(&[2.0, 2.6, 4.0, 5.0], &[1.0; 4], 10.0);
+    let expected = [2.0, 2.6, 2.7, 2.7];
+    let is_near = |(part, expected): (&f64, f64)| (part - expected).abs() < 1e-9;
+    assert!(parts.iter().zip(expected).all(is_near), "{parts:?}");
+    // By weight, and no more than is asked for.
+    assert_eq!(max_min(&[9.0, 9.0], &[1.0, 2.0], 9.0), [3.0, 6.0]);
+    assert_eq!(max_min(&[9.0, 4.0], &[1.0, 2.0], 9.0), [5.0, 4.0]);
+}
+
+/// L2: tenants take turns, however many calls each sends.
+#[test]
+fn tenants_are_served_alike_where_weir_is_told_who_they_are() {
+    let model = model(TWENTY);
+    let load = Load::named("constant:60:20").expect("a load");
+    let parts = |queue: &str| {
+        let json = format!(
+            r#"{{"policies":[{{"name":"p","rate":{{"requests_per_second":20,"burst":5}},
+                "queue":{{"max_waiting":100000{queue}}}}}]}}"#
+        );
+        let surroundings = Surroundings {
+            config: Rc::new(Config::parse(json.as_bytes()).expect("a configuration")),
+            habits: Habits {
+                patience: Duration::from_secs(10),
+                ..Habits::default()
+            },
+            crowd: Crowd {
+                tenants: vec![8.0, 1.0, 1.0],
+                ..Crowd::default()
+            },
+            ..surroundings()
+        };
+        let scene = Scene {
+            model: &model,
+            load: &load,
+            seed: 3,
+            surroundings: &surroundings,
+        };
+        let tally = scene.run(PeerName::Weir, None).expect("nothing is written");
+        let line = scene.line(PeerName::Weir, &tally, &scene.clairvoyant());
+        let parts = line.parts.expect("there are tenants");
+        let sum: f64 = parts.tenants.iter().map(|part| part.share).sum();
+        assert!((sum - 1.0).abs() < 1e-9, "{parts:?}");
+        let served: u64 = parts.tenants.iter().map(|part| part.served).sum();
+        let offered: u64 = parts.tenants.iter().map(|part| part.offered).sum();
+        assert_eq!((served, offered), (line.served, line.offered));
+        parts
+    };
+    let (plain, fair) = (parts(""), parts(r#","fair_by":{"header":"x-tenant"}"#));
+    // Small tenants ask for 6 a second each, less than their third of 20.
+    assert!(plain.tenants[0].share > 0.75, "{plain:?}");
+    assert!(plain.fairness < 0.85, "{plain:?}");
+    assert!(fair.fairness > 0.98, "{fair:?}");
+}
+
+/// L2: the urgent go first.
+#[test]
+fn classes_of_priority_are_told_apart() {
+    let model = model(TWENTY);
+    let load = Load::named("constant:30:20").expect("a load");
+    let json = br#"{"policies":[{"name":"p","rate":{"requests_per_second":20,"burst":5},
+        "queue":{"priority_header":"x-priority"}}]}"#;
+    let surroundings = Surroundings {
+        config: Rc::new(Config::parse(json).expect("a configuration")),
+        crowd: Crowd {
+            priorities: vec![1.0, 2.0, 1.0],
+            ..Crowd::default()
+        },
+        ..surroundings()
+    };
+    let scene = Scene {
+        model: &model,
+        load: &load,
+        seed: 3,
+        surroundings: &surroundings,
+    };
+    let tally = scene.run(PeerName::Weir, None).expect("nothing is written");
+    let line = scene.line(PeerName::Weir, &tally, &scene.clairvoyant());
+    let parts = line.parts.expect("there are classes");
+    let names: Vec<_> = parts
+        .priorities
+        .iter()
+        .map(|part| part.name.as_str())
+        .collect();
+    assert_eq!(names, ["high", "normal", "low"]);
+    let waits: Vec<_> = parts
+        .priorities
+        .iter()
+        .map(|part| part.wait_p95_ms)
+        .collect();
+    assert!(waits.is_sorted() && waits[0] < Some(500.0), "{waits:?}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use weir::core::time::Time;
 
 use sim::cell::{PeerName, Scene, Surroundings};
 use sim::clients::Habits;
+use sim::crowd::Crowd;
 use sim::load::Load;
 use sim::models::{Model, parse};
 use sim::options;
@@ -35,6 +36,7 @@ fn surroundings(json: &str) -> Surroundings {
         envoys: 2,
         workers: 3,
         habits: Habits::default(),
+        crowd: Crowd::default(),
         timeline: None,
     }
 }

@@ -18,6 +18,7 @@ use app::provider::{Options, Provider};
 use app::served::could_serve;
 use sim::cell::{PeerName, Scene, Surroundings};
 use sim::clients::Habits;
+use sim::crowd::Crowd;
 use sim::load::Load;
 
 const SEED: u64 = 1;
@@ -86,6 +87,7 @@ fn simulated(model: &str) -> Shares {
             patience: plan().patience,
             ..Habits::default()
         },
+        crowd: Crowd::default(),
         timeline: None,
     };
     let scene = Scene {

@@ -11,10 +11,11 @@ use weir::core::time::Time;
 
 use super::clairvoyant::{self, Possible};
 use super::clients::{Clients, Habits};
+use super::crowd::{Crowd, Parts};
 use super::load::Load;
 use super::models::Model;
-use super::none::NoProtection;
 use super::peer::Peer;
+use super::peers::{self, sdk::Sdk};
 use super::provider::Provider;
 use super::tally::Tally;
 use super::timeline::Timeline;
@@ -26,11 +27,44 @@ use super::world::{Seen, What, World};
 pub(crate) enum PeerName {
     Weir,
     None,
+    /// No proxy, and clients whose SDK retries.
+    Sdk,
+    EnvoyRetry,
+    /// As often as the client has patience for.
+    EnvoyRetryHard,
+    AdaptiveConcurrency,
+    LocalRatelimit,
+    LeakyBucket,
+    /// Half and twice the rate that is right.
+    LeakyBucketHalf,
+    LeakyBucketDouble,
+    AwsAdaptive,
+    Gradient2,
+    NetflixAimd,
+    DeerFlow,
+    Aimd,
+    GentleProber,
 }
 
 impl PeerName {
-    pub(crate) const ALL: [(&'static str, PeerName); 2] =
-        [("weir", PeerName::Weir), ("none", PeerName::None)];
+    pub(crate) const ALL: [(&'static str, PeerName); 16] = [
+        ("weir", PeerName::Weir),
+        ("none", PeerName::None),
+        ("sdk", PeerName::Sdk),
+        ("envoy-retry", PeerName::EnvoyRetry),
+        ("envoy-retry-hard", PeerName::EnvoyRetryHard),
+        ("adaptive-concurrency", PeerName::AdaptiveConcurrency),
+        ("local-ratelimit", PeerName::LocalRatelimit),
+        ("leaky-bucket", PeerName::LeakyBucket),
+        ("leaky-bucket-half", PeerName::LeakyBucketHalf),
+        ("leaky-bucket-double", PeerName::LeakyBucketDouble),
+        ("aws-adaptive", PeerName::AwsAdaptive),
+        ("gradient2", PeerName::Gradient2),
+        ("netflix-aimd", PeerName::NetflixAimd),
+        ("deer-flow", PeerName::DeerFlow),
+        ("aimd", PeerName::Aimd),
+        ("gentle-prober", PeerName::GentleProber),
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         let named = PeerName::ALL.iter().find(|(_, peer)| *peer == self);
@@ -45,6 +79,7 @@ pub(crate) struct Surroundings {
     pub(crate) envoys: usize,
     pub(crate) workers: usize,
     pub(crate) habits: Habits,
+    pub(crate) crowd: Crowd,
     /// The buckets of a timeline, if one is wanted.
     pub(crate) timeline: Option<Duration>,
 }
@@ -65,6 +100,7 @@ pub(crate) struct Line {
     pub(crate) load: String,
     pub(crate) seed: u64,
     pub(crate) peer: &'static str,
+    pub(crate) clients: &'static str,
     pub(crate) offered: u64,
     pub(crate) possible: u64,
     pub(crate) served: u64,
@@ -77,6 +113,8 @@ pub(crate) struct Line {
     pub(crate) clairvoyant_p95_ms: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tasks: Option<Tasks>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) parts: Option<Parts>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) timeline: Option<Timeline>,
 }
@@ -95,7 +133,16 @@ pub(crate) struct Tasks {
 
 impl Scene<'_> {
     fn clients(&self) -> Clients {
-        Clients::new(self.load, self.model, self.surroundings.habits, self.seed)
+        let habits = self.surroundings.habits;
+        Clients::new(self.load, self.model, habits, self.seed).of(&self.crowd())
+    }
+
+    fn crowd(&self) -> Rc<Crowd> {
+        let agents = self.load.agents();
+        Rc::new(Crowd {
+            calls_of_one: agents.map_or(1, |agents| agents.calls * agents.tries),
+            ..self.surroundings.crowd.clone()
+        })
     }
 
     /// What a queue that knows the model makes of it.
@@ -106,8 +153,8 @@ impl Scene<'_> {
 
     /// Runs a peer; what happens to calls is written to `trace`.
     pub(crate) fn run(&self, peer: PeerName, trace: Option<&mut dyn Write>) -> io::Result<Tally> {
+        let retries = self.surroundings.habits.retries;
         match peer {
-            PeerName::None => self.run_world(NoProtection, trace),
             PeerName::Weir => {
                 let setup = Setup {
                     envoys: self.surroundings.envoys,
@@ -116,8 +163,26 @@ impl Scene<'_> {
                     clusters: 1,
                     seed: self.seed,
                 };
-                self.run_world(Weir::new(&setup).quiet(), trace)
+                let weir = Weir::new(&setup).serving(&self.crowd()).quiet();
+                self.run_clients(weir, retries, trace)
             }
+            _ => {
+                let envoys = self.surroundings.envoys;
+                let peers = peers::processes(peer, self.model, envoys, self.seed);
+                self.run_clients(peers, retries || peer == PeerName::Sdk, trace)
+            }
+        }
+    }
+
+    fn run_clients<P: Peer>(
+        &self,
+        peer: P,
+        retries: bool,
+        trace: Option<&mut dyn Write>,
+    ) -> io::Result<Tally> {
+        match retries {
+            true => self.run_world(Sdk::new(peer, self.seed), trace),
+            false => self.run_world(peer, trace),
         }
     }
 
@@ -161,6 +226,10 @@ impl Scene<'_> {
             load: self.load.name.clone(),
             seed: self.seed,
             peer: peer.name(),
+            clients: match self.surroundings.habits.retries {
+                true => "sdk",
+                false => "plain",
+            },
             offered: tally.offered,
             possible: possible_calls,
             served,
@@ -172,6 +241,8 @@ impl Scene<'_> {
             wait_p95_ms: tally.waits.percentile_ms(95),
             clairvoyant_p95_ms: possible.waits.percentile_ms(95),
             tasks,
+            parts: (!self.surroundings.crowd.is_plain())
+                .then(|| Parts::new(tally, &self.surroundings.crowd, &self.surroundings.config)),
             timeline: (tally.timeline.clone()).map(|timeline| timeline.compare(&possible.starts)),
         }
     }

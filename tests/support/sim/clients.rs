@@ -1,10 +1,12 @@
 //! The clients: when their calls come, what each takes and costs, and when it is given up.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use weir::core::time::Time;
 
 use super::agents::{After, Agents};
+use super::crowd::{Crowd, Whose};
 use super::draw::{Draw, For};
 use super::load::{Arrivals, Arriving, Load};
 use super::models::Model;
@@ -18,6 +20,8 @@ pub(crate) struct Habits {
     /// The share of clients that go away before, at any time within their patience, even while they
     /// are being answered.
     pub(crate) aborts: f64,
+    /// Their SDK retries what is refused.
+    pub(crate) retries: bool,
 }
 
 impl Default for Habits {
@@ -25,6 +29,7 @@ impl Default for Habits {
         Habits {
             patience: Duration::from_secs(30),
             aborts: 0.0,
+            retries: false,
         }
     }
 }
@@ -40,6 +45,7 @@ pub(crate) struct Wish {
     pub(crate) aborts_at: Time,
     pub(crate) served: Served,
     pub(crate) cost: f64,
+    pub(crate) whose: Whose,
 }
 
 impl Wish {
@@ -55,6 +61,7 @@ pub(crate) struct Clients {
     arrivals: Arrivals,
     agents: Option<Agents>,
     habits: Habits,
+    crowd: Rc<Crowd>,
     service: Service,
     cost: Option<Cost>,
     seed: u64,
@@ -66,10 +73,22 @@ impl Clients {
             arrivals: load.arrivals(seed),
             agents: load.agents(),
             habits,
+            crowd: Rc::default(),
             service: model.service,
             cost: model.cost,
             seed,
         }
+    }
+
+    /// Who calls, unless all are alike.
+    pub(crate) fn of(mut self, crowd: &Rc<Crowd>) -> Clients {
+        self.crowd = Rc::clone(crowd);
+        self
+    }
+
+    /// Whether it matters whose a call is.
+    pub(crate) fn are_told_apart(&self) -> bool {
+        !self.crowd.is_plain()
     }
 
     /// Whether calls wait for others.
@@ -96,7 +115,9 @@ impl Clients {
 
     fn wish(&self, arriving: Arriving) -> Wish {
         let Arriving { at, number, tokens } = arriving;
-        let Habits { patience, aborts } = self.habits;
+        let Habits {
+            patience, aborts, ..
+        } = self.habits;
         let mut draw = Draw::of_call(self.seed, For::Abort, number);
         let aborts_at = match aborts > 0.0 && draw.is_true(aborts) {
             true => at + draw.between(Duration::ZERO, patience),
@@ -110,6 +131,7 @@ impl Clients {
             patient_until: at + patience,
             aborts_at,
             served: self.service.of(self.seed, question),
+            whose: self.crowd.of(self.seed, number),
             // Where tokens are not counted a call is a call.
             cost: tokens.filter(|_| self.cost.is_some()).unwrap_or(drawn),
         }

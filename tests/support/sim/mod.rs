@@ -3,9 +3,10 @@
 //!
 //! - [`world`]: one run. [`agenda`] is its clock, [`draw`] its chance, [`tally`] what it counts,
 //!   [`timeline`] when.
-//! - [`clients`], [`load`], [`agents`], [`trace`], [`service`]: the calls. [`clairvoyant`]: what could be made of them.
+//! - [`clients`], [`crowd`], [`load`], [`agents`], [`trace`], [`service`]: the calls. [`clairvoyant`]: what could be made of them.
 //! - [`models`], [`provider`], [`words`]: the provider, from a file; [`input`] reads files.
-//! - [`peer`]: what stands between. [`none`]: nothing; [`weir`]: the real core in many Envoys.
+//! - [`peer`]: what stands between. [`none`]: nothing; [`weir`]: the real core in many Envoys;
+//!   [`peers`]: the alternatives.
 //! - [`cell`], [`options`]: the command.
 #![allow(
     dead_code,
@@ -21,6 +22,7 @@ pub(crate) mod agents;
 pub(crate) mod cell;
 pub(crate) mod clairvoyant;
 pub(crate) mod clients;
+pub(crate) mod crowd;
 pub(crate) mod draw;
 pub(crate) mod input;
 pub(crate) mod load;
@@ -32,6 +34,7 @@ pub(crate) mod models;
 pub(crate) mod none;
 pub(crate) mod options;
 pub(crate) mod peer;
+pub(crate) mod peers;
 pub(crate) mod provider;
 pub(crate) mod service;
 pub(crate) mod tally;

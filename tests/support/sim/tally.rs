@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use weir::core::time::Time;
 
+use super::crowd::{Counted, Whose};
 use super::timeline::Timeline;
 
 /// Waits of calls, to a microsecond.
@@ -53,6 +54,9 @@ pub(crate) struct Tally {
     /// Tasks of agents that were done, and that were given up.
     pub(crate) tasks_done: u64,
     pub(crate) tasks_lost: u64,
+    /// By tenant and by class, where calls are told apart.
+    pub(crate) tenants: Vec<Counted>,
+    pub(crate) classes: Vec<Counted>,
     /// What happened when, if somebody wants to know.
     pub(crate) timeline: Option<Timeline>,
 }
@@ -74,6 +78,19 @@ impl Tally {
         match self.attempts_after {
             0 => 0.0,
             attempts => self.refused_after as f64 / attempts as f64,
+        }
+    }
+
+    /// Counts for those whose call it is.
+    pub(crate) fn for_each(&mut self, whose: Whose, mut what: impl FnMut(&mut Counted)) {
+        for (counted, at) in [
+            (&mut self.tenants, whose.tenant),
+            (&mut self.classes, whose.class),
+        ] {
+            if counted.len() <= at {
+                counted.resize_with(at + 1, Counted::default);
+            }
+            what(&mut counted[at]);
         }
     }
 

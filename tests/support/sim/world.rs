@@ -8,6 +8,7 @@ use weir::core::time::Time;
 use super::agenda::Agenda;
 use super::agents::After;
 use super::clients::{Clients, Wish};
+use super::crowd::{Counted, Whose};
 use super::models::Model;
 use super::peer::{Arrival, Order, Orders, Peer, Slot};
 use super::provider::Provider;
@@ -242,6 +243,7 @@ impl<P: Peer> World<P> {
         self.waiting += 1;
         self.tally.offered += 1;
         self.count(|bucket| bucket.offered += 1);
+        self.count_for(wish.whose, |counted| counted.offered += 1);
         self.note(slot, number, What::Arrived);
         self.tell(|peer, orders| peer.arrive(Arrival { slot, number }, orders));
     }
@@ -282,6 +284,10 @@ impl<P: Peer> World<P> {
         }
         let number = wish.number;
         self.tally.attempt(now, !is_accepted);
+        if is_accepted {
+            let wait = now.since(wish.at);
+            self.count_for(wish.whose, |counted| counted.waits.add(wait));
+        }
         self.count(|bucket| {
             bucket.attempts += 1;
             bucket.accepted += u64::from(is_accepted);
@@ -358,11 +364,13 @@ impl<P: Peer> World<P> {
         let Some(call) = self.calls[slot as usize].as_ref() else {
             return;
         };
-        match call.is_accepted() {
+        let (wish, is_accepted) = (call.wish, call.is_accepted());
+        match is_accepted {
             true => self.tally.lost += 1,
             false => self.tally.failed += 1,
         }
-        self.note(slot, call.wish.number, What::Failed);
+        self.count_for(wish.whose, |counted| counted.lost += u64::from(is_accepted));
+        self.note(slot, wish.number, What::Failed);
         self.close(slot, false);
     }
 
@@ -403,6 +411,12 @@ impl<P: Peer> World<P> {
     fn count(&mut self, what: impl FnOnce(&mut Bucket)) {
         if let Some(bucket) = self.tally.timeline.as_mut().and_then(Timeline::now) {
             what(bucket);
+        }
+    }
+
+    fn count_for(&mut self, whose: Whose, what: impl FnMut(&mut Counted)) {
+        if self.clients.are_told_apart() {
+            self.tally.for_each(whose, what);
         }
     }
 
