@@ -3,12 +3,13 @@
 from html import escape
 
 
-def table(head, rows, caption="", first="th"):
-    """`head`: texts; `rows`: lists whose first is a text and whose others are texts or `cell`s."""
+def table(head, rows, caption=""):
+    """`head`: texts; `rows`: lists whose first is a text and whose others are texts or cells."""
     cells = "".join(f'<th scope="col">{escape(text)}</th>' for text in head)
     body = "".join(f"<tr>{row(values)}</tr>" for values in rows)
     caption = f"<caption>{escape(caption)}</caption>" if caption else ""
-    return (f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(caption and head[0] or head[0])}">'
+    named = escape(caption or head[0] or "table")
+    return (f'<div class="scroll" role="region" tabindex="0" aria-label="{named}">'
             f"<table>{caption}<thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table></div>")
 
 
@@ -27,6 +28,11 @@ def heat(text, badness, title="", is_own=False):
 def plain(text, title="", is_own=False):
     kind = ' class="own"' if is_own else ""
     return f'<td{kind} title="{escape(title)}">{escape(text)}</td>'
+
+
+def text(words):
+    """A cell to read."""
+    return f'<td class="text">{escape(words)}</td>'
 
 
 def plot(name, title, description=""):

@@ -12,7 +12,7 @@ from cells import commit, machine
 from . import library, peers, simulated
 
 PARTS = Path(__file__).with_name("page")
-SCRIPTS = ["frame.js", "summary.js", "timeline.js"]
+SCRIPTS = ["frame.js", "summary.js", "cost.js", "timeline.js"]
 
 
 def write(measured, path):

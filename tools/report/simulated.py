@@ -3,7 +3,7 @@
 from statistics import mean, median
 
 from . import behind, peers
-from .html import details, heat, missing, origin, p, plain, plot, section, table
+from .html import details, heat, missing, origin, p, plain, plot, section, table, text
 
 COMMAND = "make report"
 # What the shading of a table takes for as bad as can be.
@@ -24,7 +24,7 @@ def overview(m):
         refused = [mean(of(lines, "refused_share")) for lines in cells]
         waits = [mean(of(lines, "wait_p95_ms")) / 1e3 for lines in cells]
         rows.append([label(peer), number(mean(means), 3), number(min(means), 3), percent(mean(refused)),
-                     percent(max(refused)), number(median(waits), 1), peers.ABOUT.get(peer, "")])
+                     percent(max(refused)), number(median(waits), 1), text(peers.ABOUT.get(peer, ""))])
     runs = sum(len(lines) for lines in m.table.values())
     return section(
         "overview", "All at a glance",
@@ -32,6 +32,8 @@ def overview(m):
           f"{len(m.seeds)} seeds: {runs:,} runs of the simulator. Efficiency is what was served of what a queue "
           "that knows the provider's limits would serve (the clairvoyant queue). A dot is the mean of all seeds for one "
           "model and load, the bar the mean of the dots."),
+        plot("cost", "What is served, and what it costs the provider", "Means over all models, loads and seeds. The best "
+             "place is at the top left."),
         plot("efficiency", "Efficiency", "Right is better; 1.0 is the clairvoyant queue."),
         plot("refused", "Share of attempts refused", "Left is better. Attempts after the first refusal came back."),
         plot("wait", "95th percentile of waits", "Of calls that were served: who serves few serves them soon. "

@@ -5,7 +5,7 @@ function strip(field, axis) {
       : measured.peers.map(peer => peer.name);
     const tip = d => `${label(d.peer)}, ${d.model}, ${d.load}: ${axis.show(d[field])}`;
     return {
-      height: rows.length * 22 + 50, marginLeft: Math.min(170, width * .38), marginRight: 20, marginBottom: 36,
+      height: rows.length * 22 + 50, marginLeft: 140, marginRight: 20, marginBottom: 36,
       x: {grid: true, ...axis.scale},
       y: {domain: rows, label: null, tickFormat: label, tickSize: 0},
       marks: [
@@ -19,18 +19,3 @@ function strip(field, axis) {
 draw("efficiency", strip("efficiency", {show: v => v.toFixed(3), scale: {domain: [0, Math.max(1, d3.max(measured.cells, d => d.efficiency))], label: "efficiency"}}));
 draw("refused", strip("refused", {show: d3.format(".1%"), scale: {domain: [0, 1], tickFormat: "%", label: "refused"}}));
 draw("wait", strip("wait", {show: v => `${v.toFixed(1)} s`, scale: {type: "sqrt", domain: [0, 35], ticks: [0, 1, 3, 10, 20, 30], label: "seconds"}}));
-
-// What is got from the provider against what it costs it: one dot a peer.
-draw("cost", width => {
-  const means = d3.rollups(measured.cells, cells => ({efficiency: d3.mean(cells, d => d.efficiency), refused: d3.mean(cells, d => d.refused)}), d => d.peer)
-    .map(([peer, of]) => ({peer, ...of}));
-  return {
-    height: Math.min(width, 460), marginLeft: 48, marginRight: 24, marginTop: 24, marginBottom: 40,
-    x: {domain: [0, d3.max(means, d => d.refused) * 1.1], tickFormat: "%", label: "attempts refused", grid: true},
-    y: {domain: [Math.min(.5, d3.min(means, d => d.efficiency)), 1], label: "efficiency", grid: true},
-    marks: [
-      Plot.dot(means, {x: "refused", y: "efficiency", r: 5, fill: d => colour(d.peer), title: d => label(d.peer)}),
-      Plot.text(means, Plot.dodgeY({x: "refused", y: "efficiency", text: d => label(d.peer)})),
-    ],
-  };
-});
