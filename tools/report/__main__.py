@@ -20,7 +20,7 @@ def main():
     given = options.parse_args()
     cells, file = given.only_page or (FOLDER, ROOT / "out" / "report" / "index.html")
     if not given.only_page:
-        simulate.Simulator(given.seeds).run()
+        simulate.Simulator(given.seeds).run(Measured(cells).bench)
     page.write(Measured(cells), file)
     print(f"report: {file}")
 

@@ -2,6 +2,8 @@
 
 from html import escape
 
+from spread import spread
+
 
 def table(head, rows, caption=""):
     """`head`: texts; `rows`: lists whose first is a text and whose others are texts or cells."""
@@ -9,14 +11,26 @@ def table(head, rows, caption=""):
     body = "".join(f"<tr>{row(values)}</tr>" for values in rows)
     caption = f"<caption>{escape(caption)}</caption>" if caption else ""
     named = escape(caption or head[0] or "table")
+    kind = ' class="many"' if len(head) > 10 else ""
     return (f'<div class="scroll" role="region" tabindex="0" aria-label="{named}">'
-            f"<table>{caption}<thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table></div>")
+            f"<table{kind}>{caption}<thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table></div>")
 
 
 def row(values):
     first, *others = values
-    return f'<th scope="row">{escape(first)}</th>' + "".join(
-        value if value.startswith("<td") else f"<td>{escape(value)}</td>" for value in others)
+    first = first if first.startswith("<th") else f'<th scope="row">{escape(first)}</th>'
+    return first + "".join(value if value.startswith("<td") else plain(value) for value in others)
+
+
+def own(name):
+    """The head of Weir's row."""
+    return f'<th scope="row" class="own">{escape(name)}</th>'
+
+
+def ranged(values, form):
+    """Median and both ends of what was measured again and again."""
+    found = spread(values)
+    return plain(found.text(form) if found else "none")
 
 
 def heat(text, badness, title="", is_own=False):

@@ -3,6 +3,8 @@
 import json
 from collections import defaultdict
 
+from . import peers
+
 
 class Kind:
     """The cells of one kind: name -> result, and what they were measured on."""
@@ -26,13 +28,16 @@ class Kind:
 
 class Measured:
     def __init__(self, folder):
-        self.sim, self.timelines, self.scale, self.bench, self.overhead = (
-            Kind(folder, kind) for kind in ("sim", "timeline", "scale", "bench", "overhead"))
+        self.sim, self.timelines, self.scale, self.bench, self.overhead, self.agreement = (
+            Kind(folder, kind) for kind in ("sim", "timeline", "scale", "bench", "overhead", "agreement"))
         self.table = table(self.sim)
         self.peers = ordered(peer for _, _, peer in self.table)
         self.models = ordered(model for model, _, _ in self.table)
         self.loads = ordered(load for _, load, _ in self.table)
         self.seeds = sorted({line["seed"] for lines in self.table.values() for line in lines})
+
+    def label(self, peer):
+        return peers.LABELS.get(peer, peer)
 
 
 def table(sim):

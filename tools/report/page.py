@@ -9,14 +9,14 @@ from statistics import mean
 
 from cells import commit, machine
 
-from . import library, peers, simulated
+from . import agreement, bench, library, overhead, simulated
 
 PARTS = Path(__file__).with_name("page")
-SCRIPTS = ["frame.js", "summary.js", "cost.js", "timeline.js"]
+SCRIPTS = ["frame.js", "summary.js", "cost.js", "timeline.js", "real.js"]
 
 
 def write(measured, path):
-    body = simulated.sections(measured)
+    body = "".join(part.sections(measured) for part in (simulated, bench, agreement, overhead))
     text = (PARTS / "index.html").read_text()
     filled = {
         "style": (PARTS / "page.css").read_text(),
@@ -41,9 +41,12 @@ def contents(body):
 def data(m):
     """What the plots draw."""
     return {
-        "peers": [{"name": name, "label": peers.LABELS.get(name, name)} for name in m.peers],
+        "peers": [{"name": name, "label": m.label(name)} for name in m.peers],
         "cells": [cell(key, lines) for key, lines in m.table.items()],
         "timelines": [timeline(name, result["lines"]) for name, result in m.timelines.results.items()],
+        "bench": bench.data(m),
+        "overhead": overhead.data(m),
+        "agreement": agreement.data(m),
     }
 
 

@@ -9,11 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 from cells import ROOT, Cells, stamp_of
 
-from . import peers
+from . import agreement, peers
 
 MODELS = "examples/sim/models.json"
 LOADS = ["peak", "saw", "steps", "diurnal:60:120", "agents:40:12:3"]
-SEEDS = "1..10"
+SEEDS = "1..20"
 # A limit on growth, one on calls at once, and a window whose refusals say when it ends.
 TIMELINES = ["recent-rate", "concurrency", "window-10s"]
 TIMELINE_LOAD = "peak"
@@ -31,18 +31,23 @@ class Simulator:
         self.cells = Cells("sim", [code, seeds, self.peers])
         self.timelines = Cells("timeline", [code, BUCKET_MS, self.peers])
 
-    def run(self):
+    def run(self, bench):
+        """`bench`: what was measured on a real Envoy, to be played here too."""
         build()
         tables = {f"{model} {load}": (model, load) for model in self.models for load in LOADS}
         run_missing(self.cells, tables, lambda model, load: self.lines(model, load, self.seeds))
         pictures = {f"{model} {TIMELINE_LOAD}": (model, TIMELINE_LOAD) for model in TIMELINES}
         run_missing(self.timelines, pictures,
                     lambda model, load: self.lines(model, load, "1..1", "--timeline", str(BUCKET_MS)))
+        if bench:
+            agreement.simulate(self, bench)
 
     def lines(self, model, load, seeds, *more):
+        return self.printed(["--models", MODELS, "--only", model, "--loads", load, "--seeds", seeds,
+                             "--peers", ",".join(self.peers), *more])
+
+    def printed(self, options):
         """What the simulator prints, and the command that makes it print that."""
-        options = ["--models", MODELS, "--only", model, "--loads", load, "--seeds", seeds,
-                   "--peers", ",".join(self.peers), *more]
         run = subprocess.run([self.program, *options], cwd=ROOT, capture_output=True, text=True)
         if run.returncode:
             sys.exit(f"report: {run.stderr.strip()}")

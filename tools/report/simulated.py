@@ -23,7 +23,7 @@ def overview(m):
         means = [mean(of(lines, "efficiency")) for lines in cells]
         refused = [mean(of(lines, "refused_share")) for lines in cells]
         waits = [mean(of(lines, "wait_p95_ms")) / 1e3 for lines in cells]
-        rows.append([label(peer), number(mean(means), 3), number(min(means), 3), percent(mean(refused)),
+        rows.append([m.label(peer), number(mean(means), 3), number(min(means), 3), percent(mean(refused)),
                      percent(max(refused)), number(median(waits), 1), text(peers.ABOUT.get(peer, ""))])
     runs = sum(len(lines) for lines in m.table.values())
     return section(
@@ -121,13 +121,13 @@ def not_ahead(m):
         p(f"Of {pairs:,} comparisons (model, load, peer) a peer's mean efficiency is above Weir's in {len(gaps)}; in "
           f"{len(certain)} of these the difference is larger than chance explains (paired by seed, 95 %). All of "
           "them, the widest first:"),
-        table(head, [gap_row(gap) for gap in certain]) if certain else "",
+        table(head, [gap_row(m, gap) for gap in certain]) if certain else "",
         details(f"{len(gaps) - len(certain)} more that may be chance",
-                table(head, [gap_row(gap) for gap in gaps if not gap.is_certain])) if len(gaps) > len(certain) else "")
+                table(head, [gap_row(m, gap) for gap in gaps if not gap.is_certain])) if len(gaps) > len(certain) else "")
 
 
-def gap_row(gap):
-    return [gap.model, gap.load, label(gap.peer), number(gap.theirs, 4), number(gap.ours, 4), f"+{gap.mean:.4f}",
+def gap_row(m, gap):
+    return [gap.model, text(gap.load), text(m.label(gap.peer)), number(gap.theirs, 4), number(gap.ours, 4), f"+{gap.mean:.4f}",
             f"{gap.mean - gap.margin:+.4f} to {gap.mean + gap.margin:+.4f}", f"{gap.ahead} of {len(gap.each)}"]
 
 
@@ -139,7 +139,7 @@ def by_model(m, cell, best=None, loads=None):
         own = [[line for load in loads for line in m.table[model, load, peer]] for peer in m.peers]
         row = [cell(lines, peer == "weir") if lines else plain("") for peer, lines in zip(m.peers, own)]
         rows.append([model, *row, *([best(own[0])] if best else [])])
-    return table(["model", *map(label, m.peers), *(["clairvoyant"] if best else [])], rows)
+    return table(["model", *map(m.label, m.peers), *(["clairvoyant"] if best else [])], rows)
 
 
 def by_load(m, cell, best=None):
@@ -153,10 +153,6 @@ def of(lines, field):
 
 def spread(values, digits):
     return f"{min(values):.{digits}f} to {max(values):.{digits}f} in {len(values)} runs"
-
-
-def label(peer):
-    return peers.LABELS.get(peer, peer)
 
 
 def number(value, digits):
