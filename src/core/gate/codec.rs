@@ -229,7 +229,7 @@ fn put_recovery(bytes: &mut Vec<u8>, recovery: &Recovery) {
 }
 
 fn put_snapshot(bytes: &mut Vec<u8>, lesson: &Snapshot) {
-    for number in [lesson.measured, lesson.best, lesson.at.0] {
+    for number in [lesson.measured, lesson.best, lesson.lately, lesson.at.0] {
         bytes.extend_from_slice(&number.to_le_bytes());
     }
     for number in [lesson.recent, lesson.in_flight] {
@@ -238,7 +238,8 @@ fn put_snapshot(bytes: &mut Vec<u8>, lesson: &Snapshot) {
 }
 
 fn put_headroom(bytes: &mut Vec<u8>, headroom: &Headroom) {
-    for number in [headroom.remaining, headroom.limit, headroom.starts] {
+    let is_told = u32::from(headroom.is_told);
+    for number in [headroom.remaining, headroom.limit, headroom.starts, is_told] {
         bytes.extend_from_slice(&number.to_le_bytes());
     }
     for number in [
@@ -280,6 +281,7 @@ fn put_learn(bytes: &mut Vec<u8>, record: &Record) {
             learned.opened.0,
             learned.fell.0,
             learned.cost,
+            learned.level,
         ] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
@@ -446,7 +448,7 @@ impl Reader<'_> {
     }
 
     fn headroom(&mut self) -> Option<Headroom> {
-        let [remaining, limit, starts] = self.numbers()?;
+        let [remaining, limit, starts, is_told] = self.numbers()?;
         Some(Headroom {
             remaining,
             limit,
@@ -456,6 +458,7 @@ impl Reader<'_> {
             began: Time(self.u64()?),
             started: Time(self.u64()?),
             random: self.u64()?,
+            is_told: is_told != 0,
         })
     }
 
@@ -501,6 +504,7 @@ impl Reader<'_> {
         Some(Snapshot {
             measured: self.u64()?,
             best: self.u64()?,
+            lately: self.u64()?,
             at: Time(self.u64()?),
             recent: self.u32()?,
             in_flight: self.u32()?,
@@ -547,6 +551,7 @@ impl Reader<'_> {
             opened: Time(self.u64()?),
             fell: Time(self.u64()?),
             cost: self.u64()?,
+            level: self.u64()?,
             stated: self.u64()?,
             unheard: self.u16()?,
         };
@@ -626,6 +631,7 @@ mod tests {
             opened: Time(8),
             fell: Time(9),
             cost: 10,
+            level: 13,
             unheard: 11,
             stated: 12,
             is_pressed: true,
@@ -646,6 +652,7 @@ mod tests {
             started: Time(6),
             starts: 7,
             random: 8,
+            is_told: true,
         });
         record.recovery = Some(Box::new(Recovery {
             epoch: 3,
@@ -668,6 +675,7 @@ mod tests {
             lesson: Some(Snapshot {
                 measured: 1,
                 best: 2,
+                lately: 6,
                 recent: 3,
                 in_flight: 4,
                 at: Time(5),

@@ -7,6 +7,8 @@
 //! The newest word counts, by the start of the attempt that brought it, less what started since. What
 //! is said may be the time until a *bucket* is full again and not the end of a window; then it moves
 //! away with each start, and one call fits every `reset / (limit - remaining)`, however little is left.
+//!
+//! When a count begins anew nobody has a word of it yet: until one comes, no more start than its limit.
 
 use std::time::Duration;
 
@@ -18,6 +20,9 @@ pub const FURTHEST: Duration = Duration::from_secs(15 * 60);
 
 /// Where nothing is left: how long after the reset the next call starts at most.
 const AFTER_RESET: Duration = Duration::from_millis(50);
+
+/// How long after the reset a word of the new count is waited for, once its limit has started.
+const UNTOLD: Duration = Duration::from_secs(10);
 
 /// What fits beside the calls in flight is plenty only if it is more than this.
 const HANDFUL: u32 = 2;
@@ -73,6 +78,8 @@ pub struct Headroom {
     pub starts: u32,
     /// A random number for the draw behind the reset.
     pub random: u64,
+    /// A word said so; if not, it is what a new count has, and the reset is when it is forgotten.
+    pub is_told: bool,
 }
 
 impl Headroom {
@@ -96,7 +103,8 @@ impl Headroom {
                 .unwrap_or(u32::MAX)
                 .saturating_sub(1),
         };
-        let known = known.filter(|known| known.reset > now);
+        let counted = known.map_or(0, |known| known.starts);
+        let known = known.filter(|known| known.is_told && known.reset > now);
         Some(Headroom {
             remaining: told.remaining.saturating_sub(since),
             limit: told.limit,
@@ -104,16 +112,20 @@ impl Headroom {
             first_reset: known.map_or(told.reset, |known| known.first_reset),
             began: told.began,
             started: known.map_or(now, |known| known.started),
-            starts: known.map_or(0, |known| known.starts),
+            starts: counted,
             random: told.random,
+            is_told: true,
         })
     }
 
     /// When the next call may start: with anything left, no later than the reset.
     pub(super) fn opens_at(&self) -> Time {
+        if !self.is_told && self.remaining > 0 {
+            return self.began;
+        }
         let left = self.reset.since(self.started);
         let spaced = match self.remaining {
-            0 => self.reset + uniform(AFTER_RESET, self.random),
+            0 => self.begins_anew(),
             calls => self.started + left / calls.saturating_add(1),
         };
         let used = self.limit.saturating_sub(self.remaining);
@@ -123,9 +135,29 @@ impl Headroom {
         }
     }
 
-    /// Whether there is nothing left to heed.
-    pub(super) fn is_past(&self, now: Time) -> bool {
-        self.reset + AFTER_RESET <= now
+    /// What is so at `now`: after the reset a new count, if its limit is known, and then nothing.
+    pub(super) fn at(self, now: Time) -> Option<Headroom> {
+        let begins = self.begins_anew();
+        if now < begins {
+            return Some(self);
+        }
+        let is_known = self.is_told && self.limit > 0 && !self.is_bucket();
+        let anew = Headroom {
+            remaining: self.limit,
+            reset: begins + UNTOLD,
+            first_reset: begins + UNTOLD,
+            began: begins,
+            is_told: false,
+            ..self
+        };
+        Some(anew).filter(|anew| is_known && now < anew.reset)
+    }
+
+    fn begins_anew(&self) -> Time {
+        match self.is_told {
+            true => self.reset + uniform(AFTER_RESET, self.random),
+            false => self.reset,
+        }
     }
 
     /// A call starts.
@@ -209,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn after_the_reset_it_is_past() {
+    fn after_the_reset_a_new_count_begins() {
         let headroom = first(told(0, 6000, 0), 1).unwrap();
         let late = Headroom {
             random: u64::MAX,
@@ -217,7 +249,31 @@ mod tests {
         };
         assert_eq!(headroom.opens_at(), at(6000));
         assert_eq!(late.opens_at(), at(6050));
-        assert!(!late.is_past(at(6049)) && late.is_past(at(6050)));
+        assert_eq!(late.at(at(6049)), Some(late));
+        assert!(late.at(at(6050)).is_some_and(|anew| !anew.is_told));
+    }
+
+    #[test]
+    fn of_a_new_count_no_more_start_than_its_limit_before_a_word_comes() {
+        let mut anew = first(told(0, 6000, 0), 1).unwrap().at(at(6000)).unwrap();
+        for _ in 0..100 {
+            assert_eq!(anew.opens_at(), at(6000));
+            anew.start(at(6100));
+        }
+        assert_eq!(anew.opens_at(), at(16_000));
+        assert_eq!(anew.at(at(15_999)), Some(anew));
+        assert_eq!(anew.at(at(16_000)), None);
+        let hear = |told| Headroom::hear(Some(anew), told, 100, at(6200));
+        let old = told(0, 6000, 5900);
+        assert_eq!(hear(old), Some(anew), "a word of the count before");
+        let new = hear(told(40, 66_000, 6050)).unwrap();
+        assert!(new.is_told);
+        assert_eq!((new.remaining, new.first_reset), (0, at(66_000)));
+        let unknown = Headroom {
+            limit: 0,
+            ..first(told(0, 6000, 0), 1).unwrap()
+        };
+        assert_eq!(unknown.at(at(6000)), None);
     }
 
     #[test]

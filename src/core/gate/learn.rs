@@ -7,6 +7,9 @@
 //! - *Fall.* A refusal lowers the rate to a share of what was accepted: a small step if the gate had
 //!   been open for a while, larger and larger steps if refusals follow soon upon opening, for then
 //!   even less is accepted than it seemed. Once an episode.
+//!   (A refusal soon upon opening may be an *echo*: the pause before it made a hole in what the provider
+//!   has seen, and a limit on growth is lower after it. Then the rate falls to about what was started
+//!   lately, the hole included, and is quickly back.)
 //! - *Grow.* While calls wait, the rate grows by a fixed amount and by a share of itself a second.
 //!   Growth that goes unpunished grows slowly too; a refusal that comes while growing, at a rate that
 //!   was not refused before, is taken for a limit on growth and slows it. Which of the two parts
@@ -56,6 +59,8 @@ pub struct Learned {
     pub fell: Time,
     /// How long that shut it, in nanoseconds.
     pub cost: u64,
+    /// What an echo took the rate down from; below it growth is quick.
+    pub level: u64,
     /// The share of attempts whose outcome nobody heard, smoothed, in thousandths.
     pub unheard: u16,
     /// The rate that the provider states; 0 if it does not.
@@ -73,6 +78,8 @@ pub(super) struct Lesson {
     pub(super) measured: u64,
     /// The most in any second since the refusal before.
     pub(super) best: u64,
+    /// Starts a second over the last two to three seconds, with the pauses in them.
+    pub(super) lately: u64,
     /// Starts in the last ten seconds.
     pub(super) recent: u32,
     /// It was the rate, or its growth, that was refused.
@@ -101,6 +108,13 @@ const LATE: f64 = 0.95;
 const SOON: f64 = 0.85;
 const SOONER: f64 = 0.12;
 const LEAST: f64 = 0.3;
+/// A refusal this soon after opening may be the echo of the pause before: a provider that limits growth
+/// has seen little during it. Then no more is asked than so many times what started lately, pauses
+/// included, though no less than a share of what it would be; and the rest is regained so fast a second.
+const ECHO: f64 = 3.0;
+const OVER_LATELY: f64 = 1.1;
+const DEEPEST: f64 = 0.3;
+const REGAINED: f64 = 0.1;
 /// Growth at first: starts a second, and a share of the rate, a second.
 const STEP: f64 = 1.6;
 const SHARE: f64 = 0.13;
@@ -148,6 +162,7 @@ impl Learned {
             opened: now,
             fell: now,
             cost: 0,
+            level: 0,
             unheard: 0,
             stated: 0,
             is_pressed: false,
@@ -197,7 +212,14 @@ impl Learned {
             self.confirmed = 0;
             self.ceiling = refused;
         }
-        self.set(per_second(refused) * left);
+        let to = per_second(refused) * left;
+        if open_for < ECHO {
+            self.level = nano(to);
+            let passed = per_second(lesson.lately) * OVER_LATELY;
+            self.set(to.min(passed.max(to * DEEPEST)));
+        } else {
+            self.set(to);
+        }
         self.note(lesson);
     }
 
@@ -260,7 +282,11 @@ impl Learned {
             let slow = per_second(self.rate) * (far / near).ln() / seconds;
             self.set(per_second(self.rate) + slow.min(growth) * span);
         } else {
-            self.set(per_second(self.rate) + growth * span);
+            let regained = match self.rate < self.level {
+                true => per_second(self.rate) * REGAINED,
+                false => 0.0,
+            };
+            self.set(per_second(self.rate) + growth.max(regained) * span);
             let bolder = BOLDER * span / growth.max(1e-9);
             let grown = |part: u64, by: f64, first: f64| {
                 nano((per_second(part) * (1.0 + bolder * by)).min(first * BOLDEST))
@@ -359,6 +385,7 @@ mod tests {
         Lesson {
             measured: per_second * NANO,
             best: per_second * NANO,
+            lately: per_second * NANO,
             recent: 100,
             is_of_rate: true,
             least: None,
@@ -416,6 +443,32 @@ mod tests {
             now += 100;
         }
         assert!(left.is_sorted_by(|one, next| one > next), "{left:?}");
+    }
+
+    #[test]
+    fn an_echo_of_a_pause_lowers_it_to_what_passed_with_the_pause_and_is_quickly_made_good() {
+        let after = |open_for: u64| {
+            let mut learned = refused();
+            press(&mut learned, 200, 200 + open_for);
+            let before = learned.rate;
+            let hole = Lesson {
+                lately: 20 * NANO,
+                ..lesson(40)
+            };
+            learned.fall(&hole, at(200 + open_for));
+            (before, learned)
+        };
+        let (before, late) = after(3_000);
+        assert_eq!(late.rate, nano(per_second(before) * LATE));
+        let (_, mut echo) = after(2_000);
+        assert_eq!(echo.rate, nano(20.0 * OVER_LATELY));
+        let level = echo.level;
+        (echo.step, echo.share) = (NANO / 100, 0);
+        echo.open(at(2_300));
+        press(&mut echo, 2_300, 3_400);
+        let grown = per_second(echo.rate) / (20.0 * OVER_LATELY);
+        assert!((1.1..1.2).contains(&grown), "{grown} in 1.1 s");
+        assert!(echo.rate < level);
     }
 
     #[test]

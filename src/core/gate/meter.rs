@@ -23,6 +23,9 @@ pub struct Meter {
 
 const TENTH: u64 = NANO / 10;
 
+/// Whole seconds of which [`Meter::lately`] tells, beside the current one.
+const LATELY: u64 = 2;
+
 impl Meter {
     /// An attempt starts.
     pub(super) fn count(&mut self, now: Time) {
@@ -55,6 +58,21 @@ impl Meter {
         let mut then = *self;
         then.turn(now);
         then.seconds.iter().map(|cell| u32::from(*cell)).sum()
+    }
+
+    /// Starts a second over the last two to three seconds, in billionths. At least one start.
+    pub(super) fn lately(&self, now: Time) -> u64 {
+        let mut then = *self;
+        then.turn(now);
+        let second = then.tenth / CELLS as u64;
+        let cells = (0..=LATELY).filter_map(|back| {
+            let at = second.saturating_sub(back) % CELLS as u64;
+            then.seconds.get(at as usize)
+        });
+        let starts: u64 = cells.map(|cell| u64::from(*cell)).sum();
+        let span = NANO * LATELY + now.0 % NANO;
+        let billionths = u128::from(starts.max(1)) * u128::from(NANO);
+        u64::try_from(billionths * u128::from(NANO) / u128::from(span)).unwrap_or(u64::MAX)
     }
 
     fn full_second(&self, now: Time) -> Option<u64> {
@@ -117,6 +135,10 @@ mod tests {
         assert_eq!(meter.rate(at(199), 4), 6 * NANO * 10 / 9);
         assert_eq!(meter.rate(at(215), 0), NANO * 10 / 9);
         assert_eq!(meter.in_ten_seconds(at(299)), 0);
+        // 20 starts in 2 s, and those of a pause: 10 in 2.5 s, and none.
+        assert_eq!(meter.lately(at(200)), 10 * NANO);
+        assert_eq!(meter.lately(at(215)), 4 * NANO);
+        assert_eq!(meter.lately(at(240)), NANO / 2);
     }
 
     #[test]

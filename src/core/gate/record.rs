@@ -247,7 +247,7 @@ impl Record {
             && now.since(self.used_at) >= if self.has_learned() { KEPT } else { IDLE }
             && self.bucket.owes_nothing(&self.setting.pace, now)
             && self.recovery.as_ref().is_none_or(|r| r.is_past(now))
-            && self.headroom.is_none_or(|headroom| headroom.is_past(now))
+            && self.headroom.is_none_or(|left| left.at(now).is_none())
             && self.unknown.is_empty()
     }
 
@@ -265,7 +265,7 @@ impl Record {
 
     /// A success said what is left.
     pub(super) fn hear_headroom(&mut self, told: Option<Told>, now: Time) {
-        self.headroom = self.headroom.filter(|known| !known.is_past(now));
+        self.headroom = self.headroom.and_then(|known| known.at(now));
         if let Some(told) = told {
             self.headroom = Headroom::hear(self.headroom, told, self.in_flight(), now);
         }

@@ -18,6 +18,8 @@ pub struct Snapshot {
     pub measured: u64,
     /// The most in any second since the refusal before.
     pub best: u64,
+    /// Starts a second over some seconds.
+    pub lately: u64,
     /// Starts in the last ten seconds.
     pub recent: u32,
     /// Attempts in flight, without the refused.
@@ -31,6 +33,7 @@ impl Snapshot {
         Lesson {
             measured: self.measured,
             best: self.best,
+            lately: self.lately,
             recent: self.recent,
             is_of_rate,
             least,
@@ -167,6 +170,7 @@ impl Record {
         Snapshot {
             measured: self.meter.rate(now, 1),
             best: self.meter.best,
+            lately: self.meter.lately(now),
             recent: self.meter.in_ten_seconds(now).saturating_sub(1),
             in_flight: u32::try_from(self.in_flight()).unwrap_or(u32::MAX),
             at: now,
