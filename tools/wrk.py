@@ -61,7 +61,7 @@ def failures(output):
 
 def latency(output, percent):
     """Microseconds, from a line such as `99%    3.05ms`."""
-    found = re.search(rf"^ *{percent}% +([\d.]+)(us|ms|s|m)$", output, re.MULTILINE)
+    found = re.search(rf"^ *{percent}% +([\d.]+)(us|ms|s|m) *$", output, re.MULTILINE)
     if not found:
         raise Failed(f"wrk says no latency:\n{output}")
     return float(found[1]) * UNITS[found[2]]
