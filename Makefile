@@ -106,6 +106,9 @@ recovery: ## efficiency, refusals and waits in the simulator; SEED=n COUNT=5 dra
 	@"$${CARGO_TARGET_DIR:-target}"/release/examples/sim --models $(if $(SEED),out/drawn.json,examples/sim/models.json) \
 		--seeds $(or $(SEEDS),1..20) --peers weir | python3 examples/sim/summary.py
 
+report: ## a page with all that was measured: out/report/index.html; SEEDS=1..10
+	@PYTHONPATH=tools python3 -m report $(if $(SEEDS),--seeds $(SEEDS))
+
 prove: export WEIR_PROVE := 1
 prove: build ## larger scopes of the interleaver, more random calls, seeds and updates, for many minutes
 	cargo test --test envoy -- alone::pace updates:: --nocapture --test-threads 1
@@ -163,5 +166,5 @@ clean: ## remove what was built; what setup fetched stays in .tools
 	rm -rf dist out
 
 .PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium build crash-wasm run size \
-	test fmt fmt-check clippy wall laws imports unit tools-test wasm32 host-calls fuzz interleave sim-laws recovery prove envoy page-test demo readme-picture \
+	test fmt fmt-check clippy wall laws imports unit tools-test wasm32 host-calls fuzz interleave sim-laws recovery report prove envoy page-test demo readme-picture \
 	bench bench-classify bench-gate bench-overhead mutants clean
