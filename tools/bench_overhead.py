@@ -54,7 +54,7 @@ WAITERS = [10, 100, 1000]
 
 
 def cell(name, workers):
-    return f"{name}, workers: {workers}"
+    return f"{name}, {workers} workers"
 
 
 def measurements():
