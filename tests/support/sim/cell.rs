@@ -14,8 +14,8 @@ use super::clients::{Clients, Habits};
 use super::crowd::{Crowd, Parts};
 use super::load::Load;
 use super::models::Model;
-use super::none::NoProtection;
 use super::peer::Peer;
+use super::peers::{self, sdk::Sdk};
 use super::provider::Provider;
 use super::tally::Tally;
 use super::timeline::Timeline;
@@ -27,11 +27,44 @@ use super::world::{Seen, What, World};
 pub(crate) enum PeerName {
     Weir,
     None,
+    /// No proxy, and clients whose SDK retries.
+    Sdk,
+    EnvoyRetry,
+    /// As often as the client has patience for.
+    EnvoyRetryHard,
+    AdaptiveConcurrency,
+    LocalRatelimit,
+    LeakyBucket,
+    /// Half and twice the rate that is right.
+    LeakyBucketHalf,
+    LeakyBucketDouble,
+    AwsAdaptive,
+    Gradient2,
+    NetflixAimd,
+    DeerFlow,
+    Aimd,
+    GentleProber,
 }
 
 impl PeerName {
-    pub(crate) const ALL: [(&'static str, PeerName); 2] =
-        [("weir", PeerName::Weir), ("none", PeerName::None)];
+    pub(crate) const ALL: [(&'static str, PeerName); 16] = [
+        ("weir", PeerName::Weir),
+        ("none", PeerName::None),
+        ("sdk", PeerName::Sdk),
+        ("envoy-retry", PeerName::EnvoyRetry),
+        ("envoy-retry-hard", PeerName::EnvoyRetryHard),
+        ("adaptive-concurrency", PeerName::AdaptiveConcurrency),
+        ("local-ratelimit", PeerName::LocalRatelimit),
+        ("leaky-bucket", PeerName::LeakyBucket),
+        ("leaky-bucket-half", PeerName::LeakyBucketHalf),
+        ("leaky-bucket-double", PeerName::LeakyBucketDouble),
+        ("aws-adaptive", PeerName::AwsAdaptive),
+        ("gradient2", PeerName::Gradient2),
+        ("netflix-aimd", PeerName::NetflixAimd),
+        ("deer-flow", PeerName::DeerFlow),
+        ("aimd", PeerName::Aimd),
+        ("gentle-prober", PeerName::GentleProber),
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         let named = PeerName::ALL.iter().find(|(_, peer)| *peer == self);
@@ -67,6 +100,7 @@ pub(crate) struct Line {
     pub(crate) load: String,
     pub(crate) seed: u64,
     pub(crate) peer: &'static str,
+    pub(crate) clients: &'static str,
     pub(crate) offered: u64,
     pub(crate) possible: u64,
     pub(crate) served: u64,
@@ -119,8 +153,8 @@ impl Scene<'_> {
 
     /// Runs a peer; what happens to calls is written to `trace`.
     pub(crate) fn run(&self, peer: PeerName, trace: Option<&mut dyn Write>) -> io::Result<Tally> {
+        let retries = self.surroundings.habits.retries;
         match peer {
-            PeerName::None => self.run_world(NoProtection, trace),
             PeerName::Weir => {
                 let setup = Setup {
                     envoys: self.surroundings.envoys,
@@ -129,8 +163,26 @@ impl Scene<'_> {
                     clusters: 1,
                     seed: self.seed,
                 };
-                self.run_world(Weir::new(&setup).serving(&self.crowd()).quiet(), trace)
+                let weir = Weir::new(&setup).serving(&self.crowd()).quiet();
+                self.run_clients(weir, retries, trace)
             }
+            _ => {
+                let envoys = self.surroundings.envoys;
+                let peers = peers::processes(peer, self.model, envoys, self.seed);
+                self.run_clients(peers, retries || peer == PeerName::Sdk, trace)
+            }
+        }
+    }
+
+    fn run_clients<P: Peer>(
+        &self,
+        peer: P,
+        retries: bool,
+        trace: Option<&mut dyn Write>,
+    ) -> io::Result<Tally> {
+        match retries {
+            true => self.run_world(Sdk::new(peer, self.seed), trace),
+            false => self.run_world(peer, trace),
         }
     }
 
@@ -174,6 +226,10 @@ impl Scene<'_> {
             load: self.load.name.clone(),
             seed: self.seed,
             peer: peer.name(),
+            clients: match self.surroundings.habits.retries {
+                true => "sdk",
+                false => "plain",
+            },
             offered: tally.offered,
             possible: possible_calls,
             served,

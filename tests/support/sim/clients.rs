@@ -20,6 +20,8 @@ pub(crate) struct Habits {
     /// The share of clients that go away before, at any time within their patience, even while they
     /// are being answered.
     pub(crate) aborts: f64,
+    /// Their SDK retries what is refused.
+    pub(crate) retries: bool,
 }
 
 impl Default for Habits {
@@ -27,6 +29,7 @@ impl Default for Habits {
         Habits {
             patience: Duration::from_secs(30),
             aborts: 0.0,
+            retries: false,
         }
     }
 }
@@ -112,7 +115,9 @@ impl Clients {
 
     fn wish(&self, arriving: Arriving) -> Wish {
         let Arriving { at, number, tokens } = arriving;
-        let Habits { patience, aborts } = self.habits;
+        let Habits {
+            patience, aborts, ..
+        } = self.habits;
         let mut draw = Draw::of_call(self.seed, For::Abort, number);
         let aborts_at = match aborts > 0.0 && draw.is_true(aborts) {
             true => at + draw.between(Duration::ZERO, patience),

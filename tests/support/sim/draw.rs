@@ -25,6 +25,7 @@ pub(crate) enum For {
     Test,
     Think,
     Tenant,
+    Clients,
 }
 
 impl Draw {

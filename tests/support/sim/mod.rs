@@ -5,7 +5,8 @@
 //!   [`timeline`] when.
 //! - [`clients`], [`crowd`], [`load`], [`agents`], [`trace`], [`service`]: the calls. [`clairvoyant`]: what could be made of them.
 //! - [`models`], [`provider`], [`words`]: the provider, from a file; [`input`] reads files.
-//! - [`peer`]: what stands between. [`none`]: nothing; [`weir`]: the real core in many Envoys.
+//! - [`peer`]: what stands between. [`none`]: nothing; [`weir`]: the real core in many Envoys;
+//!   [`peers`]: the alternatives.
 //! - [`cell`], [`options`]: the command.
 #![allow(
     dead_code,
@@ -33,6 +34,7 @@ pub(crate) mod models;
 pub(crate) mod none;
 pub(crate) mod options;
 pub(crate) mod peer;
+pub(crate) mod peers;
 pub(crate) mod provider;
 pub(crate) mod service;
 pub(crate) mod tally;

@@ -21,11 +21,12 @@ usage: sim --models FILE [OPTION VALUE]...
   --loads NAMES      peak, saw, steps, constant:RATE:SECONDS, diurnal:PEAK:SECONDS, trace:FILE,
                      agents:COUNT:CALLS, agents:COUNT:CALLS:TRIES; default peak,saw,steps
   --seeds A..B       both included, or one number; default 1..20
-  --peers NAMES      weir, none; default both
+  --peers NAMES      of weir and its alternatives, or all; default weir,none
   --config FILE      Weir's configuration, as Envoy gets it; default one policy without fields
   --envoys N         processes that know nothing of each other; default 1
   --workers N        of each; default 2
   --patience S       seconds until a client goes away that has not been accepted; default 30
+  --clients KIND     plain, or sdk: their SDK retries what is refused; default plain
   --aborts PERCENT   clients that go away at any time before that; default 0
   --tenants SHARES   tenants of one account and their shares of the calls, as 6,3,1: in x-tenant
   --priorities H,N,L shares of calls of high, normal and low priority: in x-priority
@@ -89,6 +90,7 @@ pub(crate) fn parse(args: &[String]) -> Result<Option<Options>, InputError> {
                 let seconds = number(option, value, 0, 1_000_000)?;
                 surroundings.habits.patience = Duration::from_secs(seconds as u64);
             }
+            "--clients" => surroundings.habits.retries = retries(value)?,
             "--aborts" => {
                 surroundings.habits.aborts = number(option, value, 0, 100)? as f64 / 100.0;
             }
@@ -140,6 +142,9 @@ fn loads(names: &str) -> Result<Vec<Load>, InputError> {
 }
 
 fn peers(names: &str) -> Result<Vec<PeerName>, InputError> {
+    if names == "all" {
+        return Ok(PeerName::ALL.map(|(_, peer)| peer).to_vec());
+    }
     let known = PeerName::ALL.map(|(name, _)| name).join(", ");
     let of = |name: &str| {
         let found = PeerName::ALL.iter().find(|(known, _)| *known == name);
@@ -148,6 +153,19 @@ fn peers(names: &str) -> Result<Vec<PeerName>, InputError> {
             .ok_or_else(|| InputError::new("--peers", name, &format!("is not one of: {known}")))
     };
     names.split(',').map(of).collect()
+}
+
+/// Whether clients of a kind retry.
+fn retries(kind: &str) -> Result<bool, InputError> {
+    match kind {
+        "plain" => Ok(false),
+        "sdk" => Ok(true),
+        _ => Err(InputError::new(
+            "--clients",
+            kind,
+            "is not one of: plain, sdk",
+        )),
+    }
 }
 
 fn seeds(value: &str) -> Result<Vec<u64>, InputError> {
