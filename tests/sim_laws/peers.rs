@@ -26,6 +26,7 @@ fn surroundings(envoys: usize, retries: bool, aborts: f64) -> Surroundings {
             retries,
             ..Habits::default()
         },
+        timeline: None,
     }
 }
 
