@@ -103,6 +103,10 @@ recovery: ## efficiency, refusals and waits in the simulator; SEED=n COUNT=5 dra
 	@"$${CARGO_TARGET_DIR:-target}"/release/examples/sim --models $(if $(SEED),out/drawn.json,examples/sim/models.json) \
 		--seeds $(or $(SEEDS),1..20) --peers weir | python3 examples/sim/summary.py
 
+scale: ## what 1, 100 and 10,000 Envoys do to one account, in the simulator
+	@cargo build --release --example sim
+	@python3 tools/scale.py "$(abspath $(or $(CARGO_TARGET_DIR),target))"/release/examples/sim
+
 prove: export WEIR_PROVE := 1
 prove: build ## larger scopes of the interleaver, more random calls, seeds and updates, for many minutes
 	cargo test --test envoy -- alone::pace updates:: --nocapture --test-threads 1
@@ -152,5 +156,5 @@ clean: ## remove what was built; what setup fetched stays in .tools
 	rm -rf dist out
 
 .PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium build crash-wasm run size \
-	test fmt fmt-check clippy wall laws imports unit wasm32 host-calls fuzz interleave sim-laws recovery prove envoy page-test demo readme-picture \
+	test fmt fmt-check clippy wall laws imports unit wasm32 host-calls fuzz interleave sim-laws recovery scale prove envoy page-test demo readme-picture \
 	bench-classify bench-gate bench-cost mutants clean
