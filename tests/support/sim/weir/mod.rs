@@ -18,7 +18,7 @@ use weir::core::time::Time;
 use super::crowd::{Crowd, Whose};
 use super::draw::{Draw, For};
 use super::memhost::memory::{Memory, Random};
-use super::peer::{Arrival, Orders, Peer, Slot};
+use super::peer::{Arrival, Orders, Peer, Slot, TRY};
 use super::words::Answer;
 use router::{Seat, cluster_name};
 use vm::{Timer, Vm, VmId};
@@ -153,7 +153,7 @@ impl Weir {
 
     /// A call's request headers.
     fn request(&mut self, number: u64) -> Rc<Headers> {
-        let whose = self.crowd.of(self.seed, number);
+        let whose = self.crowd.of(self.seed, number % TRY);
         if let Some(headers) = self.requests.get(&whose) {
             return Rc::clone(headers);
         }

@@ -268,7 +268,7 @@ impl Weir {
             self.lose(slot, orders);
         } else if status != 200 {
             self.finish(slot, orders);
-            orders.fail(slot);
+            orders.refuse(slot, headers);
         }
     }
 
@@ -306,7 +306,7 @@ impl Weir {
             });
         }
         self.finish(slot, orders);
-        orders.fail(slot);
+        orders.refuse(slot, headers);
     }
 
     /// The client has its answer to the end.
