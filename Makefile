@@ -106,8 +106,14 @@ recovery: ## efficiency, refusals and waits in the simulator; SEED=n COUNT=5 dra
 	@"$${CARGO_TARGET_DIR:-target}"/release/examples/sim --models $(if $(SEED),out/drawn.json,examples/sim/models.json) \
 		--seeds $(or $(SEEDS),1..20) --peers weir | python3 examples/sim/summary.py
 
+<<<<<<< HEAD
+scale: ## what 1, 100 and 10,000 Envoys do to one account, in the simulator
+	@cargo build --release --example sim
+	@python3 tools/scale.py "$(abspath $(or $(CARGO_TARGET_DIR),target))"/release/examples/sim
+=======
 report: ## a page with all that was measured: out/report/index.html; SEEDS=1..10
 	@PYTHONPATH=tools python3 -m report $(if $(SEEDS),--seeds $(SEEDS))
+>>>>>>> fa9660e685413ccafd88dca28515846180a153bd
 
 prove: export WEIR_PROVE := 1
 prove: build ## larger scopes of the interleaver, more random calls, seeds and updates, for many minutes
@@ -166,5 +172,10 @@ clean: ## remove what was built; what setup fetched stays in .tools
 	rm -rf dist out
 
 .PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium build crash-wasm run size \
+<<<<<<< HEAD
+	test fmt fmt-check clippy wall laws imports unit wasm32 host-calls fuzz interleave sim-laws recovery scale prove envoy page-test demo readme-picture \
+	bench-classify bench-gate bench-cost mutants clean
+=======
 	test fmt fmt-check clippy wall laws imports unit tools-test wasm32 host-calls fuzz interleave sim-laws recovery report prove envoy page-test demo readme-picture \
 	bench bench-classify bench-gate bench-overhead mutants clean
+>>>>>>> fa9660e685413ccafd88dca28515846180a153bd

@@ -9,14 +9,14 @@ from statistics import mean
 
 from cells import commit, machine
 
-from . import agreement, bench, library, overhead, simulated
+from . import agreement, bench, library, overhead, scale, simulated
 
 PARTS = Path(__file__).with_name("page")
 SCRIPTS = ["frame.js", "summary.js", "cost.js", "timeline.js", "real.js"]
 
 
 def write(measured, path):
-    body = "".join(part.sections(measured) for part in (simulated, bench, agreement, overhead))
+    body = "".join(part.sections(measured) for part in (simulated, scale, bench, agreement, overhead))
     text = (PARTS / "index.html").read_text()
     filled = {
         "style": (PARTS / "page.css").read_text(),
