@@ -118,9 +118,9 @@ envoy: build crash-wasm ## tests on a real Envoy
 	cargo test --test envoy -- --skip alone::
 	cargo test --test envoy alone:: -- --test-threads 1
 
-page-test: ## the demo's page in a real browser, where there is one
+page-test: ## the pages of demo and report in a real browser, where there is one
 	@if CHROMIUM=$$(tools/chromium.sh find); then \
-		export CHROMIUM; cargo test --test demo_page; \
+		export CHROMIUM; cargo test --test demo_page --test report_page; \
 	else \
 		why="no Chromium; make setup-chromium fetches one"; echo "page-test: SKIPPED: $$why"; \
 		[ -z "$$PART_SKIPPED" ] || echo "$$why" >"$$PART_SKIPPED"; \

@@ -6,6 +6,7 @@ from spread import spread
 
 from .html import missing, origin, own, p, plot, ranged, section, table
 
+COMMAND = "make bench"
 WAYS = {
     "weir": "Weir", "no-protection": "No protection", "envoy-retry": "Envoy retry", "local-ratelimit": "Local ratelimit",
     "adaptive-concurrency": "Adaptive concurrency", "all-native": "All of Envoy's",
@@ -13,9 +14,9 @@ WAYS = {
 
 
 def sections(m):
-    name, title, command = "bench", "On a real Envoy", "make bench"
+    name, title = "bench", "On a real Envoy"
     if not m.bench:
-        return section(name, title, missing(command))
+        return section(name, title, missing(COMMAND))
     runs = by_way(m.bench)
     repetitions = max(len(results) for results in runs.values())
     load = next(iter(m.bench.results.values()))["load"]
@@ -28,7 +29,7 @@ def sections(m):
           f"The load: {load}. Envoy's own filters are tuned to the provider; Weir is told nothing."),
         plot("bench", "Efficiency on a real Envoy", "Dots are medians, lines go from the lowest to the highest."),
         plot("bench-refused", "Share of attempts refused, on a real Envoy"),
-        *tables, origin(command, m.bench))
+        *tables, origin(COMMAND, m.bench))
 
 
 def bench_row(way, results):

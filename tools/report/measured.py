@@ -28,8 +28,9 @@ class Kind:
 
 class Measured:
     def __init__(self, folder):
-        self.sim, self.timelines, self.scale, self.bench, self.overhead, self.agreement = (
-            Kind(folder, kind) for kind in ("sim", "timeline", "scale", "bench", "overhead", "agreement"))
+        kinds = "sim", "timeline", "scale", "bench", "overhead", "agreement", "counts"
+        self.sim, self.timeline, self.scale, self.bench, self.overhead, self.agreement, self.counts = (
+            Kind(folder, kind) for kind in kinds)
         self.table = table(self.sim)
         self.peers = ordered(peer for _, _, peer in self.table)
         self.models = ordered(model for model, _, _ in self.table)

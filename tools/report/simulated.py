@@ -43,9 +43,9 @@ def overview(m):
 
 
 def over_time(m):
-    if not m.timelines:
+    if not m.timeline:
         return section("over-time", "Rate over time", missing(COMMAND))
-    names = list(m.timelines.results)
+    names = list(m.timeline.results)
     choices = "".join(
         f'<label><input type="radio" name="timeline" value="{i}"{" checked" if not i else ""}>{name}</label>'
         for i, name in enumerate(names))
@@ -58,7 +58,7 @@ def over_time(m):
         '<ul class="legend"><li class="envelope">envelope</li><li class="offered">calls offered</li>'
         '<li class="accepted">accepted</li><li class="weir">accepted, Weir</li><li class="refused">refused</li></ul>',
         plot("timeline", "Starts a second", "Smoothed over 2 s, as envelopes jump."),
-        origin(COMMAND, m.timelines))
+        origin(COMMAND, m.timeline))
 
 
 def efficiency(m):

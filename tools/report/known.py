@@ -1,0 +1,95 @@
+"""The figures that follow from cells: name, what it is, the kind of the cells, command, value."""
+
+from statistics import mean, median
+
+from spread import spread
+
+from . import agreement, behind, bench, overhead
+
+# The loads and models that `make recovery` plays.
+RECOVERY_LOADS = ["peak", "saw", "steps"]
+RECOVERY = "make recovery"
+REPORT = "make report"
+
+
+def every(m, peer, field, loads=None):
+    """The field of every run of a peer."""
+    return [line[field] or 0.0 for (_, load, name), lines in m.table.items() for line in lines
+            if name == peer and (loads is None or load in loads)]
+
+
+def recovery(field):
+    return lambda m: every(m, "weir", field, RECOVERY_LOADS)
+
+
+def wait_ratios(m):
+    """Weir's 95th percentile of waits over the clairvoyant queue's, at least a microsecond."""
+    pairs = zip(recovery("wait_p95_ms")(m), recovery("clairvoyant_p95_ms")(m))
+    return [1.0 if own == best else own / max(best, 1e-3) for own, best in pairs]
+
+
+def percent(value, digits=1):
+    return f"{value * 100:.{digits}f} %"
+
+
+def of_recovery(name, what, value):
+    return f"recovery-{name}", f"{what}: the shipped models under {', '.join(RECOVERY_LOADS)}", "sim", RECOVERY, value
+
+
+def of_peer(peer, label):
+    average = lambda field: lambda m: percent(mean(every(m, peer, field)))
+    where = "all models, loads and seeds"
+    return [(f"sim-{peer}-efficiency", f"{label}: mean efficiency, {where}", "sim", REPORT, average("efficiency")),
+            (f"sim-{peer}-refused", f"{label}: mean share of attempts refused, {where}", "sim", REPORT, average("refused_share"))]
+
+
+def of_bench(model, way):
+    def value(field, form, by=1):
+        return lambda m: f"{spread([one['totals'][field] * by for one in bench.by_way(m.bench)[model, way]]).median:{form}}"
+
+    what = f"{bench.WAYS[way]} on a real Envoy, model {model}: median"
+    return [(f"bench-{model}-{way}-efficiency", f"{what} efficiency", "bench", bench.COMMAND, value("efficiency", ".3f")),
+            (f"bench-{model}-{way}-refused", f"{what} share of attempts refused, in %", "bench", bench.COMMAND,
+             value("refused_share", ".1f", 100))]
+
+
+def of_overhead(name, workers):
+    value = lambda m: f"{median(one['cpu_us'] for one in overhead.rounds(m.overhead)[f'{name}, {workers}'].values()):.0f}"
+    short = name.lower().replace(" ", "-").replace(",", "").replace("+-", "")
+    return (f"overhead-{short}-{workers[0]}", f"CPU of Envoy a call, us, {name}, {workers}: median", "overhead",
+            overhead.COMMAND, value)
+
+
+KNOWN = [
+    ("sim-models", "models of providers in the simulator", "sim", REPORT, lambda m: str(len(m.models))),
+    ("sim-loads", "loads in the simulator", "sim", REPORT, lambda m: str(len(m.loads))),
+    ("sim-seeds", "seeds of each cell", "sim", REPORT, lambda m: str(len(m.seeds))),
+    ("sim-runs", "runs of the simulator", "sim", REPORT, lambda m: f"{sum(map(len, m.table.values())):,}"),
+    *of_peer("weir", "Weir"), *of_peer("none", "no protection"), *of_peer("sdk", "OpenAI SDK"),
+    *of_peer("envoy-retry", "Envoy retry"), *of_peer("envoy-retry-hard", "Envoy retry, hard"),
+    *of_peer("leaky-bucket", "leaky bucket, tuned"), *of_peer("gentle-prober", "gentle prober"),
+    ("behind-comparisons", "comparisons of a peer with Weir, by model and load", "sim", REPORT,
+     lambda m: f"{sum(peer != 'weir' for _, _, peer in m.table):,}"),
+    ("behind", "comparisons in which the peer's mean efficiency is above Weir's", "sim", REPORT,
+     lambda m: str(len(behind.gaps(m.table)))),
+    ("behind-certain", "the same, where it is more than chance explains", "sim", REPORT,
+     lambda m: str(sum(gap.is_certain for gap in behind.gaps(m.table)))),
+    of_recovery("runs", "runs", lambda m: str(len(recovery("efficiency")(m)))),
+    of_recovery("efficiency-median", "median efficiency", lambda m: f"{median(recovery('efficiency')(m)):.3f}"),
+    of_recovery("efficiency-below", "runs with efficiency below 0.92",
+                lambda m: str(sum(value < 0.92 for value in recovery("efficiency")(m)))),
+    of_recovery("efficiency-least", "least efficiency", lambda m: f"{min(recovery('efficiency')(m)):.3f}"),
+    of_recovery("refused-median", "median share of attempts refused", lambda m: percent(median(recovery("refused_share")(m)), 2)),
+    of_recovery("refused-above", "runs with more than 5 % refused",
+                lambda m: str(sum(value > 0.05 for value in recovery("refused_share")(m)))),
+    of_recovery("wait-ratio", "median of the ratios of p95 waits to the clairvoyant queue's",
+                lambda m: f"{median(wait_ratios(m)):.2f}"),
+    *(figure for model in ("token-bucket", "fixed-window", "slope", "concurrency") for way in bench.WAYS
+      for figure in of_bench(model, way)),
+    *(of_overhead(name, workers) for workers in overhead.WORKERS for name in overhead.FILTERS),
+    ("agreement-inside", "pairs of simulator and real Envoy within 5 points in efficiency and refused share", "agreement", REPORT,
+     lambda m: str(sum(all(gap <= agreement.WITHIN_POINTS for gap in agreement.apart(*pair))
+                       for pair in agreement.compared(m.agreement, m.bench).values()))),
+    ("agreement-pairs", "pairs of simulator and real Envoy", "agreement", REPORT,
+     lambda m: str(len(agreement.compared(m.agreement, m.bench)))),
+]
