@@ -15,8 +15,8 @@ SIZE_BUDGET_KIB := 500
 # A file in tests/, or a folder with a main.rs, is a test: some have parts of their own, the rest run
 # with the unit tests.
 TESTS := $(sort $(patsubst tests/%.rs,%,$(wildcard tests/*.rs)) $(patsubst tests/%/main.rs,%,$(wildcard tests/*/main.rs)))
-PLAIN_TESTS := $(filter-out envoy wasm_imports interleave sim_laws demo_page,$(TESTS))
-PARTS := setup fmt-check clippy wall laws size imports unit tools-test wasm32 \
+PLAIN_TESTS := $(filter-out envoy wasm_imports interleave sim_laws demo_page report_page,$(TESTS))
+PARTS := setup fmt-check clippy wall laws size imports unit tools-test figures-check wasm32 \
 	fuzz interleave sim-laws envoy page-test
 
 help: ## list these commands
@@ -106,8 +106,14 @@ recovery: ## efficiency, refusals and waits in the simulator; SEED=n COUNT=5 dra
 	@"$${CARGO_TARGET_DIR:-target}"/release/examples/sim --models $(if $(SEED),out/drawn.json,examples/sim/models.json) \
 		--seeds $(or $(SEEDS),1..20) --peers weir | python3 examples/sim/summary.py
 
-report: ## a page with all that was measured: out/report/index.html; SEEDS=1..10
+report: ## a page with all that was measured, out/report/index.html; SEEDS=1..20
 	@PYTHONPATH=tools python3 -m report $(if $(SEEDS),--seeds $(SEEDS))
+
+figures: ## the same, and what was measured goes into README and docs
+	@PYTHONPATH=tools python3 -m report $(if $(SEEDS),--seeds $(SEEDS)) --figures
+
+figures-check: ## do README and docs say what was measured?
+	@PYTHONPATH=tools python3 -m report --check
 
 prove: export WEIR_PROVE := 1
 prove: build ## larger scopes of the interleaver, more random calls, seeds and updates, for many minutes
@@ -166,5 +172,5 @@ clean: ## remove what was built; what setup fetched stays in .tools
 	rm -rf dist out
 
 .PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium build crash-wasm run size \
-	test fmt fmt-check clippy wall laws imports unit tools-test wasm32 host-calls fuzz interleave sim-laws recovery report prove envoy page-test demo readme-picture \
+	test fmt fmt-check clippy wall laws imports unit tools-test wasm32 host-calls fuzz interleave sim-laws recovery report figures figures-check prove envoy page-test demo readme-picture \
 	bench bench-classify bench-gate bench-overhead mutants clean

@@ -46,7 +46,7 @@ def by_way(kind):
     place = lambda result: (result["model"], order.index(result["path"]) if result["path"] in order else len(order))
     for result in sorted(kind.results.values(), key=place):
         runs[result["model"], result["path"]].append(result)
-    return runs
+    return dict(runs)
 
 
 def data(m):

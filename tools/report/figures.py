@@ -7,6 +7,7 @@ and <!--/measured--> have no mark.
 
 import json
 import re
+from statistics import StatisticsError
 
 from cells import ROOT
 
@@ -55,11 +56,16 @@ def used():
 
 
 def measure(measured, names):
+    """Of those of the names whose cells are there."""
     for name, what, kind, command, value in KNOWN:
         cells = getattr(measured, kind)
         if name in names and cells:
             seeds = measured.seeds if kind == "sim" else []
-            yield name, figure(value(measured), what, command, cells, seeds)
+            try:
+                yield name, figure(value(measured), what, command, cells, seeds)
+            except (LookupError, StatisticsError):
+                # Not all cells of the kind were measured.
+                continue
     for name, what, command, value in COUNTED:
         found = measured.counts.results.get(command)
         if name in names and found:

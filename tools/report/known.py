@@ -60,9 +60,17 @@ def of_overhead(name, workers):
             overhead.COMMAND, value)
 
 
+def conflicts(m):
+    """Every call has two decisions."""
+    found = overhead.rounds(m.overhead)["4 workers, one key"].values()
+    return sum(one["weir_conflicts"] for one in found) / max(2 * sum(one["weir_calls"] for one in found), 1)
+
+
 KNOWN = [
     ("sim-models", "models of providers in the simulator", "sim", REPORT, lambda m: str(len(m.models))),
     ("sim-loads", "loads in the simulator", "sim", REPORT, lambda m: str(len(m.loads))),
+    ("sim-peers", "what stands between clients and provider in the simulator, Weir not counted", "sim", REPORT,
+     lambda m: str(len(m.peers) - 1)),
     ("sim-seeds", "seeds of each cell", "sim", REPORT, lambda m: str(len(m.seeds))),
     ("sim-runs", "runs of the simulator", "sim", REPORT, lambda m: f"{sum(map(len, m.table.values())):,}"),
     *of_peer("weir", "Weir"), *of_peer("none", "no protection"), *of_peer("sdk", "OpenAI SDK"),
@@ -87,6 +95,10 @@ KNOWN = [
     *(figure for model in ("token-bucket", "fixed-window", "slope", "concurrency") for way in bench.WAYS
       for figure in of_bench(model, way)),
     *(of_overhead(name, workers) for workers in overhead.WORKERS for name in overhead.FILTERS),
+    ("overhead-conflicts", "writes of four workers on one key that were lost to another, a decision", "overhead", overhead.COMMAND,
+     lambda m: f"{conflicts(m):.4f}"),
+    ("overhead-over-noop", "CPU that Weir adds with a cap that is never reached over what the no-op adds, 1 worker: median",
+     "overhead", overhead.COMMAND, lambda m: f"{median(overhead.over_noop(m, 'Weir, cap 1,000', '1 workers')):.1f}"),
     ("agreement-inside", "pairs of simulator and real Envoy within 5 points in efficiency and refused share", "agreement", REPORT,
      lambda m: str(sum(all(gap <= agreement.WITHIN_POINTS for gap in agreement.apart(*pair))
                        for pair in agreement.compared(m.agreement, m.bench).values()))),
