@@ -43,7 +43,7 @@ def data(m):
     return {
         "peers": [{"name": name, "label": m.label(name)} for name in m.peers],
         "cells": [cell(key, lines) for key, lines in m.table.items()],
-        "timelines": [timeline(name, result["lines"]) for name, result in m.timeline.results.items()],
+        "timelines": [timeline(name, lines) for name, lines in simulated.timelines(m).items()],
         "scale": scale.data(m),
         "bench": bench.data(m),
         "overhead": overhead.data(m),

@@ -3,7 +3,7 @@
 from html import escape
 from statistics import mean, median
 
-from . import behind, loads, peers
+from . import behind, loads, peers, simulate
 from .html import details, heat, missing, origin, p, plain, plot, section, table, text
 
 COMMAND = "make report"
@@ -46,7 +46,7 @@ def overview(m):
 def over_time(m):
     if not m.timeline:
         return section("over-time", "Rate over time", missing(COMMAND))
-    names = list(m.timeline.results)
+    names = list(timelines(m))
     choices = "".join(
         f'<label><input type="radio" name="timeline" value="{i}"{" checked" if not i else ""}>{name}</label>'
         for i, name in enumerate(names))
@@ -60,6 +60,12 @@ def over_time(m):
         '<li class="accepted">accepted</li><li class="weir">accepted, Weir</li><li class="refused">refused</li></ul>',
         plot("timeline", "Starts a second", "Smoothed over 2 s, as envelopes jump."),
         origin(COMMAND, m.timeline))
+
+
+def timelines(m):
+    """Name -> lines, in the order in which they are measured."""
+    names = [f"{model} {simulate.TIMELINE_LOAD}" for model in simulate.TIMELINES]
+    return {name: m.timeline.results[name]["lines"] for name in names if name in m.timeline.results}
 
 
 def efficiency(m):
