@@ -2,8 +2,8 @@
 
   ENVOY=envoy bench_overhead.py WEIR.wasm NOOP.wasm WRK [ROUNDS [SECONDS]]
 
-Each measurement starts an Envoy, warms it up, loads it, and ends it: its CPU is the time of the process
-over the calls it answered, by /proc/PID/stat; latencies are what wrk saw. The provider is another
+Each measurement starts an Envoy, warms it up, loads it, and ends it. Its CPU is the time of the process
+over the calls it answered, by /proc/PID/stat, while the load is steady; latencies are what wrk saw. The provider is another
 Envoy, which is not counted. Round by round everything is measured once; what is compared is of the same round.
 What is measured is kept in out/cells/overhead: a command that was stopped goes on where it was.
 """
@@ -12,15 +12,18 @@ import hashlib
 import json
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from cells import Cells, commit, machine, stamp_of
 from envoys import Envoy, adaptive_concurrency, envoy_version, local_ratelimit, provider
 from overhead_table import conflicts, overhead, scale
-from wrk import Failed, Wrk
+from wrk import Failed, Wrk, finish
 
 CONNECTIONS = 8
 WARM_UP_S = 1
+# By then all connections are open, and those of the warm-up are forgotten.
+UNTIL_STEADY_S = 1
 TRIES = 3
 # Calls at the provider while others wait.
 CAP_WITH_WAITERS = 4
@@ -54,7 +57,7 @@ WAITERS = [10, 100, 1000]
 
 
 def cell(name, workers):
-    return f"{name}, workers: {workers}"
+    return f"{name}, {workers} workers"
 
 
 def measurements():
@@ -109,9 +112,12 @@ class Bench:
         envoy = Envoy(self.folder, self.upstream, self.wasm(what), native(what), workers)
         try:
             self.wrk.run(envoy.port, connections, WARM_UP_S, keys)
+            load = self.wrk.start(envoy.port, connections, UNTIL_STEADY_S + self.seconds + 1, keys)
+            time.sleep(UNTIL_STEADY_S)
             calls, cpu = envoy.answered(), envoy.cpu_seconds()
-            found = self.wrk.run(envoy.port, connections, self.seconds, keys)
+            time.sleep(self.seconds)
             cpu, calls = envoy.cpu_seconds() - cpu, envoy.answered() - calls
+            found = finish(load)
             if not calls:
                 raise Failed("no call was answered")
             found |= {"calls": calls, "cpu_us": cpu / calls * 1e6, **weirs(envoy)}

@@ -48,7 +48,8 @@ def main(program):
     for model in models:
         rows = {path: [results[cell(model, path, n)]["totals"] for n in range(1, repetitions + 1)] for path in paths}
         rows = {titles[path]: totals for path, totals in rows.items()}
-        print("\n".join(["", table(model, rows), *behind(titles["weir"], rows)]))
+        limit = {"Clairvoyant queue": [possible(results[cell(model, paths[0], n)]) for n in range(1, repetitions + 1)]}
+        print("\n".join(["", table(model, limit | rows), *behind(titles["weir"], rows)]))
 
 
 def chosen(all_names, only):
@@ -58,6 +59,12 @@ def chosen(all_names, only):
 
 def cell(model, path, repetition):
     return f"{model}/{path}/{repetition}"
+
+
+def possible(result):
+    """The totals of a queue that knows the provider and is never refused."""
+    return result["possible"] | {"efficiency": 1, "refused_share": 0, "attempts_per_call":
+                                 result["possible"]["served"] / result["totals"]["offered"]}
 
 
 def table(title, rows):

@@ -16,7 +16,7 @@ Running 3s test @ http://127.0.0.1:10000
      50%  850.00us
      75%    1.40ms
      90%    2.28ms
-     99%    1.05s
+     99%    1.05s 
   20642 requests in 3.00s, 6.73MB read
 Requests/sec:   6874.35
 Transfer/sec:      2.24MB

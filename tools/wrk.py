@@ -34,19 +34,27 @@ class Wrk:
     def __init__(self, program, folder):
         self.program, self.folder = program, folder
 
-    def run(self, port, connections, seconds, keys=1):
-        """Loads a port, one thread; gives p50 and p99 of the latency in microseconds."""
+    def start(self, port, connections, seconds, keys=1):
+        """Loads a port, one thread, until its time is over; `finish` tells how it went."""
         script = f"{self.folder}/keys-{keys}.lua"
         with open(script, "w") as file:
             file.write(CALL + (KEYS % keys))
-        run = subprocess.run(
+        return subprocess.Popen(
             [self.program, "-t1", f"-c{connections}", f"-d{seconds}s", f"--timeout={PATIENCE}s", "--latency",
              "-s", script, f"http://127.0.0.1:{port}"],
-            capture_output=True, text=True, check=True)
-        wrong = failures(run.stdout)
-        if wrong:
-            raise Failed(wrong)
-        return {"p50_us": latency(run.stdout, 50), "p99_us": latency(run.stdout, 99)}
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def run(self, *load):
+        return finish(self.start(*load))
+
+
+def finish(started):
+    """Waits for its end; gives p50 and p99 of the latency in microseconds."""
+    output, _ = started.communicate()
+    wrong = failures(output) or (started.returncode and output)
+    if wrong:
+        raise Failed(wrong)
+    return {"p50_us": latency(output, 50), "p99_us": latency(output, 99)}
 
 
 class Failed(Exception):
@@ -61,7 +69,7 @@ def failures(output):
 
 def latency(output, percent):
     """Microseconds, from a line such as `99%    3.05ms`."""
-    found = re.search(rf"^ *{percent}% +([\d.]+)(us|ms|s|m)$", output, re.MULTILINE)
+    found = re.search(rf"^ *{percent}% +([\d.]+)(us|ms|s|m) *$", output, re.MULTILINE)
     if not found:
         raise Failed(f"wrk says no latency:\n{output}")
     return float(found[1]) * UNITS[found[2]]

@@ -11,7 +11,7 @@ use crate::app::client::{Ask, End, Outcome};
 use crate::app::envoy::{Envoy, Front, Setup, Upstream, wasm};
 use crate::app::error::Error;
 use crate::app::load::{self, Live};
-use crate::app::measure::{per, percentile, waits};
+use crate::app::measure::{per, percentile, rising, waits};
 use crate::app::path::Path;
 use crate::app::plan::Plan;
 use crate::app::provider::model::{self, Count};
@@ -56,14 +56,19 @@ pub(crate) async fn measure(model: &Model, path: Path, seed: u64) -> Result<Valu
     let outcomes = load::run(envoy.front(path)?, Ask::mock(), plan(), start, live).await;
     envoy.check()?;
     let possible = could_serve(model::Model::new(model.limits.clone(), seed), &plan());
+    let possible = rising(possible.into_iter());
     let count = provider.count();
     Ok(json!({
         "model": model.name,
         "path": path.id(),
         "seed": seed,
         "load": plan().to_string(),
-        "possible": possible,
-        "totals": totals(&outcomes, &count, possible),
+        "possible": {
+            "served": possible.len(),
+            "wait_p50_ms": percentile(&possible, 50),
+            "wait_p95_ms": percentile(&possible, 95),
+        },
+        "totals": totals(&outcomes, &count, possible.len()),
         "ends": ends(&outcomes),
         "timeline": timeline(&outcomes, &count, origin),
     }))

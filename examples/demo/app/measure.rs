@@ -73,13 +73,16 @@ impl Run {
 
 /// The waits of the calls that succeeded, in milliseconds, in rising order.
 pub(crate) fn waits(outcomes: &[Outcome]) -> Vec<u64> {
-    let mut waits: Vec<u64> = outcomes
-        .iter()
-        .filter_map(|o| o.wait)
-        .map(|w| u64::try_from(w.as_millis()).unwrap_or(u64::MAX))
+    rising(outcomes.iter().filter_map(|o| o.wait))
+}
+
+/// In milliseconds, in rising order.
+pub(crate) fn rising(times: impl Iterator<Item = Duration>) -> Vec<u64> {
+    let mut all: Vec<u64> = times
+        .map(|t| u64::try_from(t.as_millis()).unwrap_or(u64::MAX))
         .collect();
-    waits.sort_unstable();
-    waits
+    all.sort_unstable();
+    all
 }
 
 /// Nearest rank: the smallest value that `percent` of all are at or below.

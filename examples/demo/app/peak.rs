@@ -86,7 +86,7 @@ impl Compared {
 /// Runs `plan` by all paths, each with a provider of its own that has the same limits and draws.
 pub(crate) async fn run(scenario: Scenario, plan: &Plan) -> Result<Compared, Error> {
     println!("\n{}", scenario.title());
-    let could_serve = could_serve(Model::new(scenario.limits(), SEED), plan);
+    let could_serve = could_serve(Model::new(scenario.limits(), SEED), plan).len();
     let mut providers = vec![];
     for _ in Path::ALL {
         let options = Options {

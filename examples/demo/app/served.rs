@@ -11,13 +11,13 @@ use super::provider::model::Model;
 /// A limit that depends on time alone is asked this often.
 const STEP: Duration = Duration::from_millis(1);
 
-/// How many calls of `plan` get their first byte within their patience, if a queue starts them in
-/// order, each as soon as the provider admits it.
-pub(crate) fn could_serve(mut provider: Model, plan: &Plan) -> usize {
+/// The waits for the first byte, in the order of arrival, of the calls of `plan` that get it within
+/// their patience, if a queue starts them in order, each as soon as the provider admits it.
+pub(crate) fn could_serve(mut provider: Model, plan: &Plan) -> Vec<Duration> {
     let mut coming: VecDeque<Duration> = plan.arrivals().into();
     let mut waiting: VecDeque<Duration> = VecDeque::new();
     let mut ends: BinaryHeap<Reverse<Duration>> = BinaryHeap::new();
-    let (mut now, mut served) = (Duration::ZERO, 0);
+    let (mut now, mut waits) = (Duration::ZERO, vec![]);
     while !(coming.is_empty() && waiting.is_empty()) {
         while ends.peek().is_some_and(|end| end.0 <= now) {
             ends.pop();
@@ -38,8 +38,9 @@ pub(crate) fn could_serve(mut provider: Model, plan: &Plan) -> usize {
                 break;
             };
             let gives_up = arrived + plan.patience;
-            let in_time = now + start.service.first_byte <= gives_up;
-            served += usize::from(in_time);
+            let first_byte = now + start.service.first_byte;
+            let in_time = first_byte <= gives_up;
+            waits.extend(in_time.then(|| first_byte.saturating_sub(arrived)));
             ends.push(Reverse(if in_time {
                 now + start.service.whole
             } else {
@@ -53,5 +54,5 @@ pub(crate) fn could_serve(mut provider: Model, plan: &Plan) -> usize {
             .fold(now + STEP, Duration::min)
             .max(now);
     }
-    served
+    waits
 }
