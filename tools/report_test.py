@@ -49,15 +49,19 @@ class Figures(unittest.TestCase):
                 return figures.wrong()
 
     def test_a_text_that_says_something_else_is_wrong(self):
-        self.assertEqual(self.wrong("<!--fig a-->1.5<!--/--> times", {"a": "1.5"}), [])
-        self.assertEqual(self.wrong("<!--fig a-->1.5<!--/--> times", {"a": "1.6"}), ["README.md: a is 1.5, measured 1.6"])
-        self.assertEqual(self.wrong("<!--fig b-->1.5<!--/-->", {"a": "1.6"}),
+        self.assertEqual(self.wrong("A <!--fig a-->1.5<!--/-->", {"a": "1.5"}), [])
+        self.assertEqual(self.wrong("A <!--fig a-->1.5<!--/-->", {"a": "1.6"}), ["README.md: a is 1.5, measured 1.6"])
+        self.assertEqual(self.wrong("A <!--fig b-->1.5<!--/-->", {"a": "1.6"}),
                          ["README.md: b was never measured, or is no figure's name"])
 
     def test_where_figures_stand_every_number_has_a_mark(self):
         text = "8 <!--measured--> `v1.2` [x](#3) <!--fig a-->1.5<!--/--> p95 {}<!--/measured--> 9"
         self.assertEqual(self.wrong(text.format(""), {"a": "1.5"}), [])
         self.assertEqual(self.wrong(text.format("2.5 "), {"a": "1.5"}), ["README.md: 2.5 has no mark"])
+
+    def test_a_mark_at_the_beginning_of_a_line_would_be_a_block_of_html(self):
+        self.assertEqual(self.wrong("A\n<!--fig a-->1.5<!--/-->", {"a": "1.5"}),
+                         ["README.md: a line begins with the mark of a, which ends the paragraph in Markdown"])
 
     def test_every_name_is_one_figures(self):
         names = [name for name, *_ in [*figures.KNOWN, *figures.COUNTED]]
@@ -87,7 +91,7 @@ class Sample(unittest.TestCase):
     def test_figures_of_cells_are_there(self):
         names = ["sim-seeds", "recovery-runs", "bench-slope-weir-efficiency", "overhead-no-filter-1", "agreement-pairs"]
         values = {name: figure["value"] for name, figure in figures.measure(self.measured, names)}
-        self.assertEqual(values, {"sim-seeds": "2", "recovery-runs": "4", "bench-slope-weir-efficiency": "1.000",
+        self.assertEqual(values, {"sim-seeds": "2", "recovery-runs": "4", "bench-slope-weir-efficiency": "0.998",
                                   "overhead-no-filter-1": "116", "agreement-pairs": "4"})
 
 

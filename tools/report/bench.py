@@ -7,6 +7,7 @@ from spread import spread
 from .html import missing, origin, own, p, plot, ranged, section, table
 
 COMMAND = "make bench"
+MODELS = ["token-bucket", "fixed-window", "slope", "concurrency"]
 WAYS = {
     "weir": "Weir", "no-protection": "No protection", "envoy-retry": "Envoy retry", "local-ratelimit": "Local ratelimit",
     "adaptive-concurrency": "Adaptive concurrency", "all-native": "All of Envoy's",
@@ -20,8 +21,7 @@ def sections(m):
     runs = by_way(m.bench)
     repetitions = max(len(results) for results in runs.values())
     load = next(iter(m.bench.results.values()))["load"]
-    head = ["", "efficiency", "refused, %", "attempts a call", "p50 wait, s", "p95 wait, s"]
-    tables = [table([model, *head[1:]], [bench_row(way, results) for (of, way), results in runs.items() if of == model])
+    tables = [bench_table(model, {way: results for (of, way), results in runs.items() if of == model})
               for model in dict.fromkeys(model for model, _ in runs)]
     return section(
         name, title,
@@ -30,6 +30,14 @@ def sections(m):
         plot("bench", "Efficiency on a real Envoy", "Dots are medians, lines go from the lowest to the highest."),
         plot("bench-refused", "Share of attempts refused, on a real Envoy"),
         *tables, origin(COMMAND, m.bench))
+
+
+def bench_table(model, ways):
+    head = [model, "efficiency", "refused, %", "attempts a call", "p50 wait, s", "p95 wait, s"]
+    possible = [result["possible"] for result in next(iter(ways.values()))]
+    waits = [ranged([one[key] / 1e3 for one in possible], ".2f") for key in ("wait_p50_ms", "wait_p95_ms")]
+    return table(head, [["Clairvoyant queue", "1", "0", "1", *waits],
+                        *(bench_row(way, results) for way, results in ways.items())])
 
 
 def bench_row(way, results):

@@ -2,8 +2,6 @@
 
 from statistics import mean, median
 
-from spread import spread
-
 from . import agreement, behind, bench, overhead
 
 # The loads and models that `make recovery` plays.
@@ -45,12 +43,19 @@ def of_peer(peer, label):
 
 def of_bench(model, way):
     def value(field, form, by=1):
-        return lambda m: f"{spread([one['totals'][field] * by for one in bench.by_way(m.bench)[model, way]]).median:{form}}"
+        return lambda m: f"{median([one['totals'][field] * by for one in bench.by_way(m.bench)[model, way]]):{form}}"
 
     what = f"{bench.WAYS[way]} on a real Envoy, model {model}: median"
-    return [(f"bench-{model}-{way}-efficiency", f"{what} efficiency", "bench", bench.COMMAND, value("efficiency", ".3f")),
-            (f"bench-{model}-{way}-refused", f"{what} share of attempts refused, in %", "bench", bench.COMMAND,
-             value("refused_share", ".1f", 100))]
+    name = f"bench-{model}-{way}"
+    return [(f"{name}-efficiency", f"{what} efficiency", "bench", bench.COMMAND, value("efficiency", ".3f")),
+            (f"{name}-refused", f"{what} share of attempts refused, in %", "bench", bench.COMMAND, value("refused_share", ".1f", 100)),
+            (f"{name}-wait", f"{what} of the p95 waits, s", "bench", bench.COMMAND, value("wait_p95_ms", ".1f", 1e-3))]
+
+
+def of_clairvoyant(model):
+    waits = lambda m: [one["possible"]["wait_p95_ms"] / 1e3 for one in bench.by_way(m.bench)[model, "weir"]]
+    return (f"bench-{model}-clairvoyant-wait", f"the clairvoyant queue, model {model}: median of the p95 waits, s", "bench",
+            bench.COMMAND, lambda m: f"{median(waits(m)):.1f}")
 
 
 def of_overhead(name, workers):
@@ -92,8 +97,10 @@ KNOWN = [
                 lambda m: str(sum(value > 0.05 for value in recovery("refused_share")(m)))),
     of_recovery("wait-ratio", "median of the ratios of p95 waits to the clairvoyant queue's",
                 lambda m: f"{median(wait_ratios(m)):.2f}"),
-    *(figure for model in ("token-bucket", "fixed-window", "slope", "concurrency") for way in bench.WAYS
-      for figure in of_bench(model, way)),
+    *(figure for model in bench.MODELS for way in bench.WAYS for figure in of_bench(model, way)),
+    *(of_clairvoyant(model) for model in bench.MODELS),
+    ("bench-repetitions", "repetitions on a real Envoy", "bench", bench.COMMAND,
+     lambda m: str(max(map(len, bench.by_way(m.bench).values())))),
     *(of_overhead(name, workers) for workers in overhead.WORKERS for name in overhead.FILTERS),
     ("overhead-conflicts", "writes of four workers on one key that were lost to another, a decision", "overhead", overhead.COMMAND,
      lambda m: f"{conflicts(m):.4f}"),
