@@ -96,7 +96,7 @@ def wrong():
             elif known["value"] != mark[2]:
                 found.append(f"{name}: {mark[1]} is {mark[2]}, measured {known['value']}")
         found += [f"{name}: a line begins with the mark of {mark[1]}, which ends the paragraph in Markdown"
-                  for mark in re.finditer(r"^ {0,3}<!--fig ([\w.-]+)", content, re.MULTILINE)]
+                  for mark in re.finditer(r"^ {0,3}<!--fig ([\w.-]+)-->", content, re.MULTILINE)]
         for part in MEASURED.findall(content):
             plain = APART.sub("", MARK.sub("", part))
             found += [f"{name}: {number} has no mark" for number in NUMBER.findall(plain)]
