@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
-from report import agreement, behind, figures, loads, overhead
+from report import agreement, behind, figures, loads, overhead, peers
 from report.measured import Measured
 
 SAMPLE = Path(__file__).resolve().parent.parent / "tests" / "data" / "report"
@@ -29,6 +29,9 @@ class Behind(unittest.TestCase):
         self.assertTrue(gap(0.6, 0.61, 0.6).is_certain)
         self.assertFalse(gap(0.9, 0.4, 0.6).is_certain)
         self.assertFalse(behind.Gap("a", "peak", "sdk", lines(0.5), lines(0.9)).is_certain)
+
+    def test_every_peer_has_a_reason(self):
+        self.assertEqual({*behind.REASONS, "weir"}, set(peers.NAMES))
 
     def test_the_margin_is_students(self):
         # Three values with standard deviation 1: 4.30 / sqrt(3).

@@ -6,18 +6,29 @@ from statistics import mean, stdev
 T = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 6: 2.45, 7: 2.36, 8: 2.31, 9: 2.26, 14: 2.14, 19: 2.09}
 
 # Why a peer can be ahead, by its kind.
-IMPATIENT = ("asks again and again, so that it is there when a place comes free. These models charge nothing for a refusal; "
-             "real providers often do, and every refused attempt is one more that they had to answer.")
-TOLD = "was told the limit, or was tuned to the model in hindsight. Weir is told nothing and has to be refused to learn it."
-LEARNS = ("learns as Weir does, with other constants: on some models they happen to fit better. Those of Weir were chosen for "
-          "all kinds of limits at once.")
+IMPATIENT = ("Asking again and again means to be there when a place comes free. These models charge nothing for a refusal; real "
+             "providers often do, and every refused attempt is one more that they had to answer.")
+TOLD = "Was told the limit, or was tuned to the model in hindsight. Weir is told nothing and has to be refused to learn it."
+LEARNS = ("Learns as Weir does, with other constants, which fit some models better. Those of Weir were chosen for all kinds of "
+          "limits at once.")
+UNTAUGHT = "Never waits, so that no call gives up in a queue: of what comes late in a long peak more is served."
+MORE_THAN_ALL = ("Where calls cost different numbers of tokens, who leaves out the dear ones serves more calls than "
+                 "first come, first served, which the clairvoyant queue is.")
 REASONS = {
     "sdk": IMPATIENT, "envoy-retry": IMPATIENT, "envoy-retry-hard": IMPATIENT, "leaky-bucket-double": IMPATIENT,
-    "none": "never waits: where calls that wait would lose the little there is, or cost more tokens than others, that is enough.",
+    "none": UNTAUGHT,
     "leaky-bucket": TOLD, "leaky-bucket-half": TOLD, "local-ratelimit": TOLD, "deer-flow": TOLD,
     "aws-adaptive": LEARNS, "aimd": LEARNS, "gentle-prober": LEARNS, "netflix-aimd": LEARNS, "gradient2": LEARNS,
     "adaptive-concurrency": LEARNS,
 }
+
+
+def reasons(found):
+    """Reason -> peers, for those that are ahead somewhere."""
+    by_reason = {}
+    for gap in found:
+        by_reason.setdefault(REASONS[gap.peer], {})[gap.peer] = None
+    return by_reason
 
 
 class Gap:

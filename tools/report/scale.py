@@ -1,5 +1,6 @@
 """What one Envoy, a hundred and ten thousand do to one account."""
 
+from . import loads
 from .html import heat, missing, origin, own, p, plot, section, table
 
 COMMAND = "make scale"
@@ -20,7 +21,7 @@ def sections(m):
     return section(
         name, title,
         p(f"In the simulator: so many Envoys, which know nothing of each other, in front of one account; the same calls in "
-          f"all rows ({one['load']}, seeds {one['seeds']}, medians). Weir is told the account's limit, of how many Envoys "
+          f"all rows ({loads.label(one['load'])}; seeds {one['seeds']}, medians). Weir is told the account's limit, of how many Envoys "
           "it is one (share), both or nothing."),
         plot("scale", "Efficiency by number of Envoys", "Right is better."),
         plot("scale-refused", "Share of attempts refused by number of Envoys", "Left is better."),

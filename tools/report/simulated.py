@@ -123,15 +123,17 @@ def not_ahead(m):
     certain = [gap for gap in gaps if gap.is_certain]
     others = [gap for gap in gaps if not gap.is_certain]
     pairs = sum(peer != "weir" for _, _, peer in m.table)
-    found = dict.fromkeys(gap.peer for gap in gaps)
-    reasons = "".join(f"<li>{escape(m.label(peer))} {escape(behind.REASONS[peer])}</li>" for peer in found if peer in behind.REASONS)
+    reasons = [(", ".join(map(m.label, names)), reason) for reason, names in behind.reasons(gaps).items()]
+    if any(gap.theirs > 1 for gap in gaps):
+        reasons.append(("Above 1", behind.MORE_THAN_ALL))
+    listed = "".join(f"<li><strong>{escape(who)}</strong>: {escape(reason)}</li>" for who, reason in reasons)
     return section(
         "not-ahead", "Where Weir is not ahead",
         p(f"Of {pairs:,} comparisons (model, load, peer) a peer's mean efficiency is above Weir's in {len(gaps)}; in "
           f"{len(certain)} of these by more than chance explains (paired by seed, 95 %). Those, the widest first:"),
         gap_table(m, certain) if certain else "",
         details(f"{len(others)} more that may be chance", gap_table(m, others)) if others else "",
-        f"<p>Why:</p><ul>{reasons}</ul>" if reasons else "")
+        f"<p>Why:</p><ul>{listed}</ul>" if listed else "")
 
 
 def gap_table(m, gaps):
