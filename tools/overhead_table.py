@@ -33,11 +33,11 @@ def overhead(title, rounds):
 def scale(rounds):
     """The first of the rows is what the others are compared to."""
     first = values(next(iter(rounds.values())), "cpu_us")
-    lines = [row("", ["CPU us", "over the first", "queued %", "p50 us", "p99 us"])]
+    lines = [row("", ["CPU us", "over the first", "queued %", "p50 ms", "p99 ms"])]
     for name, found in rounds.items():
         cpu = values(found, "cpu_us")
         columns = [(cpu, ".1f"), (ratios(cpu, first), ".2f"), (queued(found), ".1f"),
-                   (values(found, "p50_us"), ".0f"), (values(found, "p99_us"), ".0f")]
+                   (milliseconds(found, "p50_us"), ".1f"), (milliseconds(found, "p99_us"), ".1f")]
         lines.append(row(name, [shown(numbers, form) for numbers, form in columns]))
     return "\n".join(lines)
 
@@ -55,6 +55,10 @@ def queued(found):
 
 def values(found, key):
     return [one[key] for one in found]
+
+
+def milliseconds(found, key):
+    return [one / 1000 for one in values(found, key)]
 
 
 def differences(above, below):

@@ -2,6 +2,8 @@
 
 from statistics import mean, median
 
+from spread import ratios, spread
+
 from . import agreement, behind, bench, overhead
 
 # The loads and models that `make recovery` plays.
@@ -59,10 +61,36 @@ def of_clairvoyant(model):
 
 
 def of_overhead(name, workers):
-    value = lambda m: f"{median(one['cpu_us'] for one in overhead.rounds(m.overhead)[f'{name}, {workers}'].values()):.0f}"
+    """Medians with their spreads."""
+    shown = lambda values, form: spread_text(values, form)
+    runs = lambda m: overhead.rounds(m.overhead)
     short = name.lower().replace(" ", "-").replace(",", "").replace("+-", "")
-    return (f"overhead-{short}-{workers[0]}", f"CPU of Envoy a call, us, {name}, {workers}: median", "overhead",
-            overhead.COMMAND, value)
+    what, key = f"{name}, {workers}", f"overhead-{short}-{workers[0]}"
+    values = {
+        "": ("CPU of Envoy a call, us", lambda m: shown(overhead.column(runs(m), name, workers, "cpu_us"), ".0f")),
+        "-over": ("CPU over no filter's", lambda m: shown(ratios(*overhead.pairs(runs(m), name, workers, "cpu_us")), ".2f")),
+        "-noop": ("CPU added over the no-op's", lambda m: shown(overhead.over(runs(m), name, workers), ".1f")),
+    }
+    return [(key + more, f"{says}, {what}", "overhead", overhead.COMMAND, value) for more, (says, value) in values.items()]
+
+
+def of_count(count, what, least):
+    """Keys or waiters; the ratio is to the least of them in the same round."""
+    def over_least(m):
+        runs = overhead.rounds(m.overhead)
+        many, few = runs[f"{count} {what}"], runs[f"{least} {what}"]
+        return spread_text([many[n]["cpu_us"] / few[n]["cpu_us"] for n in many if n in few], ".2f")
+
+    cpu = lambda m: spread_text([one["cpu_us"] for one in overhead.rounds(m.overhead)[f"{count} {what}"].values()], ".0f")
+    return [(f"overhead-{what}-{count}", f"CPU of Envoy a call, us, {count} {what}", "overhead", overhead.COMMAND, cpu),
+            (f"overhead-{what}-{count}-over", f"the same over that of {least} {what}", "overhead", overhead.COMMAND, over_least)]
+
+
+def spread_text(values, form):
+    found = spread(values)
+    if found is None:
+        raise LookupError("nothing was measured")
+    return found.text(form)
 
 
 def conflicts(m):
@@ -101,11 +129,11 @@ KNOWN = [
     *(of_clairvoyant(model) for model in bench.MODELS),
     ("bench-repetitions", "repetitions on a real Envoy", "bench", bench.COMMAND,
      lambda m: str(max(map(len, bench.by_way(m.bench).values())))),
-    *(of_overhead(name, workers) for workers in overhead.WORKERS for name in overhead.FILTERS),
+    *(figure for workers in overhead.WORKERS for name in overhead.FILTERS for figure in of_overhead(name, workers)),
+    *(figure for count in (1, 100, 1000) for figure in of_count(count, "keys", 1)),
+    *(figure for count in (10, 100, 1000) for figure in of_count(count, "waiters", 10)),
     ("overhead-conflicts", "writes of four workers on one key that were lost to another, a decision", "overhead", overhead.COMMAND,
      lambda m: f"{conflicts(m):.4f}"),
-    ("overhead-over-noop", "CPU that Weir adds with a cap that is never reached over what the no-op adds, 1 worker: median",
-     "overhead", overhead.COMMAND, lambda m: f"{median(overhead.over_noop(m, 'Weir, cap 1,000', '1 workers')):.1f}"),
     ("agreement-inside", "pairs of simulator and real Envoy within 5 points in efficiency and refused share", "agreement", REPORT,
      lambda m: str(sum(all(gap <= agreement.WITHIN_POINTS for gap in agreement.apart(*pair))
                        for pair in agreement.compared(m.agreement, m.bench).values()))),

@@ -84,10 +84,6 @@ def over(runs, what, workers):
     return [ours[number] / noop[number] for number in ours if noop.get(number, 0) > 0]
 
 
-def over_noop(m, what, workers):
-    return over(rounds(m.overhead), what, workers)
-
-
 def scale_row(name, results):
     return [name, *(ranged([one[key] for one in results.values()], ".0f") for key in ("cpu_us", "p50_us", "p99_us"))]
 
