@@ -106,6 +106,10 @@ recovery: ## efficiency, refusals and waits in the simulator; SEED=n COUNT=5 dra
 	@"$${CARGO_TARGET_DIR:-target}"/release/examples/sim --models $(if $(SEED),out/drawn.json,examples/sim/models.json) \
 		--seeds $(or $(SEEDS),1..20) --peers weir | python3 examples/sim/summary.py
 
+scale: ## what 1, 100 and 10,000 Envoys do to one account, in the simulator
+	@cargo build --release --example sim
+	@python3 tools/scale.py "$(abspath $(or $(CARGO_TARGET_DIR),target))"/release/examples/sim
+
 report: ## a page with all that was measured, out/report/index.html; SEEDS=1..20
 	@PYTHONPATH=tools python3 -m report $(if $(SEEDS),--seeds $(SEEDS))
 
@@ -172,5 +176,5 @@ clean: ## remove what was built; what setup fetched stays in .tools
 	rm -rf dist out
 
 .PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium build crash-wasm run size \
-	test fmt fmt-check clippy wall laws imports unit tools-test wasm32 host-calls fuzz interleave sim-laws recovery report figures figures-check prove envoy page-test demo readme-picture \
+	test fmt fmt-check clippy wall laws imports unit tools-test wasm32 host-calls fuzz interleave sim-laws recovery scale report figures figures-check prove envoy page-test demo readme-picture \
 	bench bench-classify bench-gate bench-overhead mutants clean

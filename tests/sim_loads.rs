@@ -11,11 +11,13 @@ use weir::core::config::Config;
 use weir::core::time::Time;
 
 use sim::cell::{PeerName, Scene, Surroundings};
-use sim::clients::Habits;
+use sim::clients::{Clients, Habits};
 use sim::crowd::{Crowd, jain, max_min};
 use sim::load::Load;
 use sim::models::{Model, parse};
 use sim::trace;
+use sim::weir::{Setup, Weir};
+use sim::world::World;
 
 fn model(json: &str) -> Model {
     let models = parse("m.json", &format!("[{json}]"));
@@ -235,6 +237,32 @@ fn classes_of_priority_are_told_apart() {
         .map(|part| part.wait_p95_ms)
         .collect();
     assert!(waits.is_sorted() && waits[0] < Some(500.0), "{waits:?}");
+}
+
+/// What the simulator leaves out where nobody looks is nothing.
+#[test]
+fn an_envoy_that_is_ticked_only_when_something_is_due_does_the_same() {
+    let load = Load::named("constant:30:10").expect("a load");
+    let json = br#"{"policies":[{"name":"p","rate":{"requests_per_second":20,"burst":5}}]}"#;
+    let setup = Setup {
+        envoys: 3,
+        workers: 1,
+        config: Rc::new(Config::parse(json).expect("a configuration")),
+        clusters: 1,
+        seed: 4,
+    };
+    for model in [TWENTY, FEW].map(model) {
+        let [quiet, ticked] = [Weir::new(&setup).quiet(), Weir::new(&setup)].map(|weir| {
+            let clients = Clients::new(&load, &model, Habits::default(), 4);
+            let mut world = World::new(weir, clients, &model);
+            world.run();
+            world.tally
+        });
+        assert_eq!(quiet.served(), ticked.served());
+        assert_eq!(quiet.offered, ticked.offered);
+        let p95 = [&quiet, &ticked].map(|tally| tally.waits.percentile_ms(95).expect("waits"));
+        assert!((p95[0] / p95[1] - 1.0).abs() < 0.02, "{p95:?}");
+    }
 }
 
 #[test]

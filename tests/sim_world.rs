@@ -347,11 +347,16 @@ fn what_is_wrong_on_the_command_line_is_named() {
     assert!(error(&["--loads", "hill"]).starts_with("--loads: hill is not one of: peak, saw,"));
     assert!(error(&["--seeds", "5..1"]).starts_with("--seeds: 5..1 is empty"));
     assert!(error(&["--peers", "wier"]).starts_with("--peers: wier is not one of: weir, none"));
+    assert!(error(&["--clients", "go"]).starts_with("--clients: go is not one of: plain, sdk"));
     assert!(error(&["--workers", "0"]).starts_with("--workers: 0 is not a whole number from 1"));
     assert!(error(&["--seeds", "1"]).starts_with("--models: nothing is not a file"));
     let all = ["--models", models, "--only", "mix", "--seeds", "2..4"];
     let options = parse(&all).expect("right").expect("no usage");
     assert_eq!(options.models.len(), 1);
     assert_eq!(options.seeds, [2, 3, 4]);
+    let everyone = ["--models", models, "--peers", "all", "--clients", "sdk"];
+    let options = parse(&everyone).expect("right").expect("no usage");
+    assert_eq!(options.peers.len(), PeerName::ALL.len());
+    assert!(options.surroundings.habits.retries);
     assert!(parse(&["--help"]).expect("right").is_none());
 }

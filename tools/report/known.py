@@ -4,7 +4,7 @@ from statistics import mean, median
 
 from spread import ratios, spread
 
-from . import agreement, behind, bench, overhead
+from . import agreement, behind, bench, overhead, scale
 
 # The loads and models that `make recovery` plays.
 RECOVERY_LOADS = ["peak", "saw", "steps"]
@@ -86,6 +86,16 @@ def of_count(count, what, least):
             (f"overhead-{what}-{count}-over", f"the same over that of {least} {what}", "overhead", overhead.COMMAND, over_least)]
 
 
+def of_scale(limit, peer, envoys):
+    cell = lambda m: m.scale.results[f"{limit} {peer} {envoys}"]
+    short = peer.replace(", ", "-").replace(" ", "-")
+    what = f"limit on {limit}, {scale.NAMES[peer]}, {envoys:,} Envoys"
+    fields = {"efficiency": (".3f", 1), "refused_share": (".3f", 1), "attempts_per_call": (".2f", 1), "wait_p95_ms": (".1f", 1e-3)}
+    value = lambda field, form, by: lambda m: f"{cell(m)[field] * by:{form}}"
+    return [(f"scale-{limit}-{short}-{envoys}-{field.split('_')[0]}", f"{field.replace('_', ' ').replace(' ms', ', s')}, {what}",
+             "scale", scale.COMMAND, value(field, form, by)) for field, (form, by) in fields.items()]
+
+
 def spread_text(values, form):
     found = spread(values)
     if found is None:
@@ -134,6 +144,8 @@ KNOWN = [
     *(figure for count in (10, 100, 1000) for figure in of_count(count, "waiters", 10)),
     ("overhead-conflicts", "writes of four workers on one key that were lost to another, a decision", "overhead", overhead.COMMAND,
      lambda m: f"{conflicts(m):.4f}"),
+    *(figure for limit in ("rate", "concurrency") for peer in scale.NAMES for envoys in (1, 100, 10_000)
+      for figure in of_scale(limit, peer, envoys)),
     ("agreement-inside", "pairs of simulator and real Envoy within 5 points in efficiency and refused share", "agreement", REPORT,
      lambda m: str(sum(all(gap <= agreement.WITHIN_POINTS for gap in agreement.apart(*pair))
                        for pair in agreement.compared(m.agreement, m.bench).values()))),

@@ -16,7 +16,7 @@ PEERS = [
     ("gradient2", "Netflix Gradient2", "a cap by latency"),
     ("netflix-aimd", "Netflix AIMD", "a cap that rises by one and falls by a tenth"),
     ("deer-flow", "deer-flow", "a tuned cap, retries with decorrelated jitter"),
-    ("aimd", "AIMD", "a rate that rises by a step and falls by half, over a queue"),
+    ("aimd", "AIMD", "a cap that rises by one and falls by a quarter per cascade of refusals, over a queue"),
     ("gentle-prober", "Gentle prober", "a rate that rises slowly and falls a little"),
 ]
 NAMES = [name for name, _, _ in PEERS]

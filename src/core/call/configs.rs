@@ -114,3 +114,26 @@ fn remember(host: &impl Host, hash: u64) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    /// L15: what is known of connections is bounded, and it is the oldest that are forgotten.
+    #[test]
+    fn the_connections_with_the_highest_numbers_are_remembered() {
+        let mut configs = Configs::default();
+        let last = CONNECTIONS as u64;
+        for connection in 0..=last {
+            assert_eq!(configs.sign(1, connection), Sign::Open);
+        }
+        assert_eq!(configs.served.len(), CONNECTIONS);
+        assert_eq!(configs.sign(2, 0), Sign::Open, "it is forgotten");
+        assert_eq!(configs.sign(2, 1), Sign::Newer);
+        assert_eq!(configs.sign(2, last), Sign::Newer);
+        assert_eq!(configs.served.len(), CONNECTIONS);
+    }
+}

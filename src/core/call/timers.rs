@@ -28,6 +28,11 @@ impl Timers {
         self.live == 0
     }
 
+    /// No call's time comes before this.
+    pub(super) fn next(&self) -> Option<Time> {
+        self.heap.peek().map(|Reverse((time, _))| *time)
+    }
+
     /// The call's time is another one now, or none.
     pub(super) fn set(&mut self, id: CallId, call: &mut Call, time: Option<Time>) {
         if call.due == time {

@@ -210,7 +210,7 @@ impl Scene<'_> {
             count: agents.count,
             done: tally.tasks_done,
             possible: possible.tasks_done,
-            horizon_ms: horizon.since(Time(0)).as_secs_f64() * 1e3,
+            horizon_ms: horizon.since(Time(0)).as_micros() as f64 / 1e3,
         });
         let served = match tasks {
             Some(_) => tally.served_by(horizon),

@@ -27,7 +27,7 @@ pub(crate) struct Crowd {
 }
 
 /// Whose call it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Whose {
     pub(crate) tenant: usize,
     pub(crate) class: usize,

@@ -15,12 +15,12 @@ use weir::core::call::{Headers, StreamId};
 use weir::core::config::Config;
 use weir::core::time::Time;
 
-use super::crowd::Crowd;
+use super::crowd::{Crowd, Whose};
 use super::draw::{Draw, For};
 use super::memhost::memory::{Memory, Random};
 use super::peer::{Arrival, Orders, Peer, Slot, TRY};
 use super::words::Answer;
-use router::Seat;
+use router::{Seat, cluster_name};
 use vm::{Timer, Vm, VmId};
 
 /// What Weir runs in.
@@ -45,6 +45,9 @@ pub(crate) struct Weir {
     seed: u64,
     network: Draw,
     crowd: Rc<Crowd>,
+    /// Request headers by whose the call is, as they were first needed.
+    requests: BTreeMap<Whose, Rc<Headers>>,
+    names: Vec<Rc<str>>,
 }
 
 /// One Envoy process.
@@ -110,6 +113,10 @@ impl Weir {
             seed: setup.seed,
             network: clocks,
             crowd: Rc::default(),
+            requests: BTreeMap::new(),
+            names: (0..setup.clusters.max(1))
+                .map(|c| cluster_name(c).into())
+                .collect(),
         }
     }
 
@@ -145,15 +152,20 @@ impl Weir {
     }
 
     /// A call's request headers.
-    fn request(&self, number: u64) -> Headers {
+    fn request(&mut self, number: u64) -> Rc<Headers> {
+        let whose = self.crowd.of(self.seed, number % TRY);
+        if let Some(headers) = self.requests.get(&whose) {
+            return Rc::clone(headers);
+        }
         let pair = |name: &str, value: &str| (name.as_bytes().to_vec(), value.as_bytes().to_vec());
         let mut headers = vec![
             pair(":authority", "llm"),
             pair(":path", "/v1/chat/completions"),
         ];
-        let whose = self.crowd.of(self.seed, number % TRY);
         let said = self.crowd.headers(whose);
         headers.extend(said.iter().map(|(name, value)| pair(name, value)));
+        let headers = Rc::new(headers);
+        self.requests.insert(whose, Rc::clone(&headers));
         headers
     }
 

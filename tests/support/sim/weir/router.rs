@@ -1,5 +1,6 @@
 //! What Envoy does with the streams of a call.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use weir::core::answer::{Edit, Reply};
@@ -87,7 +88,7 @@ impl Weir {
         self.seats[slot as usize] = Some(seat);
         let headers = self.request(number);
         let config = self.vm(vm).config.clone();
-        let name = cluster_name(cluster);
+        let name = Rc::clone(&self.names[usize::from(cluster)]);
         let arrived = self.ask(vm, orders, |worker, host, now| {
             let request = Request {
                 cluster: name.as_bytes(),
@@ -151,7 +152,8 @@ impl Weir {
         seat.attempts += 1;
         seat.attempt = Some(stream);
         let (call, number, reference) = (seat.number, seat.attempts, seat.reference);
-        let (connection, name) = (seat.connection, cluster_name(seat.cluster));
+        let (connection, cluster) = (seat.connection, seat.cluster);
+        let name = Rc::clone(&self.names[usize::from(cluster)]);
         let headers = self.request(call);
         let config = self.vm(vm).config.clone();
         let begun = self.ask(vm, orders, |worker, host, now| {

@@ -19,6 +19,9 @@ const BUSY: Duration = Duration::from_millis(4);
 /// The tick otherwise.
 const IDLE: Duration = Duration::from_millis(200);
 
+/// The tick of a VM that is alone and has nothing to do.
+const ALONE: Duration = Duration::from_secs(10);
+
 /// From a message to the callback of its reader.
 const WAKE: (Duration, Duration) = (Duration::from_micros(15), Duration::from_micros(60));
 
@@ -66,6 +69,14 @@ impl Vm {
     }
 }
 
+/// To the tick that has something to do, where no other VM gives any and nobody reads gauges: those
+/// before it, which would find nothing, are left out.
+fn span_alone(due: Option<Time>, now: Time) -> Duration {
+    let left = due.map_or(ALONE, |due| due.since(now));
+    let ticks = left.min(ALONE).as_nanos().div_ceil(BUSY.as_nanos());
+    BUSY * (ticks as u32).max(1)
+}
+
 impl Weir {
     /// Calls a VM, and sees to what follows from it. `None` if it is dead, or died of it.
     pub(crate) fn ask<T>(
@@ -74,12 +85,16 @@ impl Weir {
         orders: &mut Orders<Timer>,
         question: impl FnOnce(&mut Worker, &MemHost, Time) -> T,
     ) -> Option<T> {
+        let is_alone = self.is_alone(id);
         let envoy = &mut self.envoys[id.envoy];
         let now = envoy.began + orders.now.since(Time(0));
         let vm = &mut envoy.vms[id.vm];
         let worker = vm.worker.as_mut()?;
         let answer = question(worker, &vm.host, now);
-        let is_busy = worker.is_busy(now + 2 * IDLE);
+        let tick = match is_alone {
+            true => Some(span_alone(worker.next_due(), now)),
+            false => worker.is_busy(now + 2 * IDLE).then_some(BUSY),
+        };
         let sent = envoy.memory.take_sent();
         let is_dead = envoy.memory.state().dead.contains(&id.vm);
         for reader in sent {
@@ -89,10 +104,16 @@ impl Weir {
             self.die(id, orders);
             return None;
         }
-        if is_busy {
-            self.tick_within(id, BUSY, orders);
+        if let Some(span) = tick {
+            self.tick_within(id, span, orders);
         }
         Some(answer)
+    }
+
+    /// Whether nobody sees what a VM does beside its calls.
+    fn is_alone(&self, id: VmId) -> bool {
+        let envoy = &self.envoys[id.envoy];
+        envoy.vms.len() == 1 && envoy.memory.state().is_quiet
     }
 
     /// A configuration comes into force on a VM.
@@ -138,7 +159,7 @@ impl Weir {
         self.vm(id).next_tick = Time::NEVER;
         let actions = self.ask(id, orders, |worker, host, now| worker.tick(host, now));
         self.act(id, actions.unwrap_or_default(), orders);
-        if self.vm(id).worker.is_some() {
+        if self.vm(id).worker.is_some() && !self.is_alone(id) {
             self.tick_within(id, IDLE, orders);
         }
     }
