@@ -15,8 +15,8 @@ SIZE_BUDGET_KIB := 500
 # A file in tests/, or a folder with a main.rs, is a test: some have parts of their own, the rest run
 # with the unit tests.
 TESTS := $(sort $(patsubst tests/%.rs,%,$(wildcard tests/*.rs)) $(patsubst tests/%/main.rs,%,$(wildcard tests/*/main.rs)))
-PLAIN_TESTS := $(filter-out envoy wasm_imports interleave sim_laws demo_page,$(TESTS))
-PARTS := setup fmt-check clippy wall laws size imports unit tools-test wasm32 \
+PLAIN_TESTS := $(filter-out envoy wasm_imports interleave sim_laws demo_page report_page,$(TESTS))
+PARTS := setup fmt-check clippy wall laws size imports unit tools-test figures-check wasm32 \
 	fuzz interleave sim-laws envoy page-test
 
 help: ## list these commands
@@ -106,14 +106,18 @@ recovery: ## efficiency, refusals and waits in the simulator; SEED=n COUNT=5 dra
 	@"$${CARGO_TARGET_DIR:-target}"/release/examples/sim --models $(if $(SEED),out/drawn.json,examples/sim/models.json) \
 		--seeds $(or $(SEEDS),1..20) --peers weir | python3 examples/sim/summary.py
 
-<<<<<<< HEAD
 scale: ## what 1, 100 and 10,000 Envoys do to one account, in the simulator
 	@cargo build --release --example sim
 	@python3 tools/scale.py "$(abspath $(or $(CARGO_TARGET_DIR),target))"/release/examples/sim
-=======
-report: ## a page with all that was measured: out/report/index.html; SEEDS=1..10
+
+report: ## a page with all that was measured, out/report/index.html; SEEDS=1..20
 	@PYTHONPATH=tools python3 -m report $(if $(SEEDS),--seeds $(SEEDS))
->>>>>>> fa9660e685413ccafd88dca28515846180a153bd
+
+figures: ## the same, and what was measured goes into README and docs
+	@PYTHONPATH=tools python3 -m report $(if $(SEEDS),--seeds $(SEEDS)) --figures
+
+figures-check: ## do README and docs say what was measured?
+	@PYTHONPATH=tools python3 -m report --check
 
 prove: export WEIR_PROVE := 1
 prove: build ## larger scopes of the interleaver, more random calls, seeds and updates, for many minutes
@@ -127,9 +131,9 @@ envoy: build crash-wasm ## tests on a real Envoy
 	cargo test --test envoy -- --skip alone::
 	cargo test --test envoy alone:: -- --test-threads 1
 
-page-test: ## the demo's page in a real browser, where there is one
+page-test: ## the pages of demo and report in a real browser, where there is one
 	@if CHROMIUM=$$(tools/chromium.sh find); then \
-		export CHROMIUM; cargo test --test demo_page; \
+		export CHROMIUM; cargo test --test demo_page --test report_page; \
 	else \
 		why="no Chromium; make setup-chromium fetches one"; echo "page-test: SKIPPED: $$why"; \
 		[ -z "$$PART_SKIPPED" ] || echo "$$why" >"$$PART_SKIPPED"; \
@@ -172,10 +176,5 @@ clean: ## remove what was built; what setup fetched stays in .tools
 	rm -rf dist out
 
 .PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium build crash-wasm run size \
-<<<<<<< HEAD
-	test fmt fmt-check clippy wall laws imports unit wasm32 host-calls fuzz interleave sim-laws recovery scale prove envoy page-test demo readme-picture \
-	bench-classify bench-gate bench-cost mutants clean
-=======
-	test fmt fmt-check clippy wall laws imports unit tools-test wasm32 host-calls fuzz interleave sim-laws recovery report prove envoy page-test demo readme-picture \
+	test fmt fmt-check clippy wall laws imports unit tools-test wasm32 host-calls fuzz interleave sim-laws recovery scale report figures figures-check prove envoy page-test demo readme-picture \
 	bench bench-classify bench-gate bench-overhead mutants clean
->>>>>>> fa9660e685413ccafd88dca28515846180a153bd

@@ -11,9 +11,9 @@
 #[path = "../examples/demo/app/mod.rs"]
 #[allow(dead_code, reason = "the tests use their own part of the demo")]
 mod app;
+#[path = "support/browser.rs"]
+mod browser;
 
-use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
 
 use app::client::{End, Outcome};
@@ -22,6 +22,7 @@ use app::path::Path;
 use app::peak::{Compared, Scenario};
 use app::plan::Plan;
 use app::provider::model::Count;
+use browser::{browse, folder, harness, tail};
 
 /// Looks into the page at two widths and tells what is wrong on the console.
 const INSPECTOR: &str = r#"
@@ -71,10 +72,7 @@ fn the_page_is_right_in_a_browser() {
     assert!(dom.contains("</html>"), "{dom}");
     assert_eq!(problems, Vec::<String>::new());
 
-    let quoted = serde_json::to_string(&page).unwrap().replace("</", "<\\/");
-    let harness = dir.join("harness.html");
-    let html = format!("<!doctype html><body><script>const PAGE = {quoted};{INSPECTOR}</script>");
-    std::fs::write(&harness, html).unwrap();
+    let harness = harness(&dir, &page, INSPECTOR);
     for (scheme, name) in [("1", "light"), ("0", "dark")] {
         let scheme = format!("--blink-settings=preferredColorScheme={scheme}");
         let (dom, problems) = browse(&harness, &[&scheme]);
@@ -100,36 +98,6 @@ fn a_script_error_is_seen() {
         "{problems:?}"
     );
     std::fs::remove_dir_all(dir).unwrap();
-}
-
-/// Loads a page; its document afterwards, and all that reached the console.
-fn browse(page: &std::path::Path, more: &[&str]) -> (String, Vec<String>) {
-    let program = std::env::var("CHROMIUM").expect("CHROMIUM names a browser: `make page-test`");
-    let profile = page.with_extension("profile");
-    let output = Command::new(program)
-        .args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-quic",
-        ])
-        .args(["--no-first-run", "--disable-background-networking"])
-        .args(["--disable-component-update", "--disable-sync"])
-        .arg(format!("--user-data-dir={}", profile.display()))
-        .args([
-            "--enable-logging=stderr",
-            "--virtual-time-budget=10000",
-            "--dump-dom",
-        ])
-        .args(more)
-        .arg(format!("file://{}", page.display()))
-        .output()
-        .expect("a browser that runs");
-    let log = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{}: {log}", output.status);
-    let console = log.lines().filter(|l| l.contains(":CONSOLE"));
-    let dom = String::from_utf8_lossy(&output.stdout).into_owned();
-    (dom, console.map(str::to_owned).collect())
 }
 
 /// Results of about the size of real ones.
@@ -172,16 +140,4 @@ fn run(path: Path) -> Run {
         count,
         start: Duration::ZERO,
     }
-}
-
-fn folder(name: &str) -> PathBuf {
-    let dir = std::env::temp_dir().join(format!("weir-{name}-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&dir);
-    std::fs::create_dir_all(&dir).expect("a writable temporary folder");
-    dir
-}
-
-fn tail(text: &str) -> String {
-    let from = text.chars().count().saturating_sub(500);
-    text.chars().skip(from).collect()
 }

@@ -6,6 +6,8 @@ from spread import spread
 
 from .html import missing, origin, own, p, plot, ranged, section, table
 
+COMMAND = "make bench"
+MODELS = ["token-bucket", "fixed-window", "slope", "concurrency"]
 WAYS = {
     "weir": "Weir", "no-protection": "No protection", "envoy-retry": "Envoy retry", "local-ratelimit": "Local ratelimit",
     "adaptive-concurrency": "Adaptive concurrency", "all-native": "All of Envoy's",
@@ -13,14 +15,13 @@ WAYS = {
 
 
 def sections(m):
-    name, title, command = "bench", "On a real Envoy", "make bench"
+    name, title = "bench", "On a real Envoy"
     if not m.bench:
-        return section(name, title, missing(command))
+        return section(name, title, missing(COMMAND))
     runs = by_way(m.bench)
     repetitions = max(len(results) for results in runs.values())
     load = next(iter(m.bench.results.values()))["load"]
-    head = ["", "efficiency", "refused, %", "attempts a call", "p50 wait, s", "p95 wait, s"]
-    tables = [table([model, *head[1:]], [bench_row(way, results) for (of, way), results in runs.items() if of == model])
+    tables = [bench_table(model, {way: results for (of, way), results in runs.items() if of == model})
               for model in dict.fromkeys(model for model, _ in runs)]
     return section(
         name, title,
@@ -28,7 +29,15 @@ def sections(m):
           f"The load: {load}. Envoy's own filters are tuned to the provider; Weir is told nothing."),
         plot("bench", "Efficiency on a real Envoy", "Dots are medians, lines go from the lowest to the highest."),
         plot("bench-refused", "Share of attempts refused, on a real Envoy"),
-        *tables, origin(command, m.bench))
+        *tables, origin(COMMAND, m.bench))
+
+
+def bench_table(model, ways):
+    head = [model, "efficiency", "refused, %", "attempts a call", "p50 wait, s", "p95 wait, s"]
+    possible = [result["possible"] for result in next(iter(ways.values()))]
+    waits = [ranged([one[key] / 1e3 for one in possible], ".2f") for key in ("wait_p50_ms", "wait_p95_ms")]
+    return table(head, [["Clairvoyant queue", "1", "0", "1", *waits],
+                        *(bench_row(way, results) for way, results in ways.items())])
 
 
 def bench_row(way, results):
@@ -45,7 +54,7 @@ def by_way(kind):
     place = lambda result: (result["model"], order.index(result["path"]) if result["path"] in order else len(order))
     for result in sorted(kind.results.values(), key=place):
         runs[result["model"], result["path"]].append(result)
-    return runs
+    return dict(runs)
 
 
 def data(m):

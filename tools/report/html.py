@@ -7,7 +7,9 @@ from spread import spread
 
 def table(head, rows, caption=""):
     """`head`: texts; `rows`: lists whose first is a text and whose others are texts or cells."""
-    cells = "".join(f'<th scope="col">{escape(text)}</th>' for text in head)
+    is_text = [value.startswith('<td class="text"') for value in rows[0]] if rows else []
+    kinds = [' class="text"' if is_text[i:i + 1] == [True] else "" for i in range(len(head))]
+    cells = "".join(f'<th scope="col"{kind}>{escape(title)}</th>' for title, kind in zip(head, kinds))
     body = "".join(f"<tr>{row(values)}</tr>" for values in rows)
     caption = f"<caption>{escape(caption)}</caption>" if caption else ""
     named = escape(caption or head[0] or "table")

@@ -28,10 +28,11 @@ class Kind:
 
 class Measured:
     def __init__(self, folder):
-        self.sim, self.timelines, self.scale, self.bench, self.overhead, self.agreement = (
-            Kind(folder, kind) for kind in ("sim", "timeline", "scale", "bench", "overhead", "agreement"))
+        kinds = "sim", "timeline", "scale", "bench", "overhead", "agreement", "counts"
+        self.sim, self.timeline, self.scale, self.bench, self.overhead, self.agreement, self.counts = (
+            Kind(folder, kind) for kind in kinds)
         self.table = table(self.sim)
-        self.peers = ordered(peer for _, _, peer in self.table)
+        self.peers = ordered((peer for _, _, peer in self.table), peers.NAMES)
         self.models = ordered(model for model, _, _ in self.table)
         self.loads = ordered(load for _, load, _ in self.table)
         self.seeds = sorted({line["seed"] for lines in self.table.values() for line in lines})
@@ -51,6 +52,7 @@ def table(sim):
     return lines
 
 
-def ordered(names):
-    """Each once; all names of one kind are few."""
-    return list(dict.fromkeys(names))
+def ordered(names, first=()):
+    """Each once, those that have a place there first."""
+    found = dict.fromkeys(names)
+    return [name for name in first if name in found] + [name for name in found if name not in first]

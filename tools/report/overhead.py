@@ -36,7 +36,7 @@ def rounds(kind):
     for name, result in kind.results.items():
         what, _, number = name.rpartition("/")
         found[what][int(number)] = result
-    return found
+    return {what: dict(sorted(results.items())) for what, results in found.items()}
 
 
 def in_words(name):
@@ -47,25 +47,41 @@ def in_words(name):
 
 def overhead_table(runs, workers):
     names = [what for what in FILTERS if f"{what}, {workers}" in runs]
-    if PLAIN not in names:
+    if PLAIN not in names or NOOP not in names:
         return ""
-    common = sorted(set.intersection(*(set(runs[f"{what}, {workers}"]) for what in names)))
-    of = lambda what, key: [runs[f"{what}, {workers}"][number][key] for number in common]
-    more = lambda what, key: [a - b for a, b in zip(of(what, key), of(PLAIN, key))]
-    rows = []
-    for what in names:
-        # Where noise makes the no-op cheaper than nothing, there is no ratio.
-        both = [(a, b) for a, b in zip(more(what, "cpu_us"), more(NOOP, "cpu_us")) if b > 0] if NOOP in names else []
-        rows.append([
-            own(what) if what.startswith("Weir") else what,
-            ranged(of(what, "cpu_us"), ".0f"),
-            ranged(ratios(of(what, "cpu_us"), of(PLAIN, "cpu_us")), ".2f"),
-            ranged([a / b for a, b in both] if what != PLAIN else [], ".1f"),
-            ranged(more(what, "p50_us"), ".0f"),
-            ranged(more(what, "p99_us"), ".0f"),
-        ])
+    rows = [[
+        own(what) if what.startswith("Weir") else what,
+        ranged(column(runs, what, workers, "cpu_us"), ".0f"),
+        ranged(ratios(*pairs(runs, what, workers, "cpu_us")), ".2f"),
+        ranged(over(runs, what, workers) if what != PLAIN else [], ".1f"),
+        ranged(more(runs, what, workers, "p50_us").values(), ".0f"),
+        ranged(more(runs, what, workers, "p99_us").values(), ".0f"),
+    ] for what in names]
     return table([WORKERS[workers], "CPU, us", "over no filter", "added over the no-op's", "p50 added, us",
                   "p99 added, us"], rows)
+
+
+def column(runs, what, workers, key):
+    return [one[key] for one in runs[f"{what}, {workers}"].values()]
+
+
+def pairs(runs, what, workers, key):
+    """What was measured with and without a filter in the same rounds."""
+    ours, plain = runs[f"{what}, {workers}"], runs[f"{PLAIN}, {workers}"]
+    both = [number for number in ours if number in plain]
+    return [ours[number][key] for number in both], [plain[number][key] for number in both]
+
+
+def more(runs, what, workers, key):
+    """What a filter adds: round -> difference."""
+    ours, plain = runs[f"{what}, {workers}"], runs[f"{PLAIN}, {workers}"]
+    return {number: ours[number][key] - plain[number][key] for number in ours if number in plain}
+
+
+def over(runs, what, workers):
+    """What a filter adds over what the no-op adds; where noise makes that cheaper than nothing, there is no ratio."""
+    ours, noop = (more(runs, name, workers, "cpu_us") for name in (what, NOOP))
+    return [ours[number] / noop[number] for number in ours if noop.get(number, 0) > 0]
 
 
 def scale_row(name, results):

@@ -9,14 +9,14 @@ from statistics import mean
 
 from cells import commit, machine
 
-from . import agreement, bench, library, overhead, scale, simulated
+from . import agreement, bench, figures, library, overhead, scale, simulated
 
 PARTS = Path(__file__).with_name("page")
-SCRIPTS = ["frame.js", "summary.js", "cost.js", "timeline.js", "real.js"]
+SCRIPTS = ["frame.js", "summary.js", "cost.js", "timeline.js", "real.js", "scale.js"]
 
 
 def write(measured, path):
-    body = "".join(part.sections(measured) for part in (simulated, scale, bench, agreement, overhead))
+    body = "".join(part.sections(measured) for part in (simulated, scale, bench, agreement, overhead, figures))
     text = (PARTS / "index.html").read_text()
     filled = {
         "style": (PARTS / "page.css").read_text(),
@@ -43,7 +43,8 @@ def data(m):
     return {
         "peers": [{"name": name, "label": m.label(name)} for name in m.peers],
         "cells": [cell(key, lines) for key, lines in m.table.items()],
-        "timelines": [timeline(name, result["lines"]) for name, result in m.timelines.results.items()],
+        "timelines": [timeline(name, lines) for name, lines in simulated.timelines(m).items()],
+        "scale": scale.data(m),
         "bench": bench.data(m),
         "overhead": overhead.data(m),
         "agreement": agreement.data(m),

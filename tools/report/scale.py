@@ -1,38 +1,49 @@
-"""What many Envoys do to one account."""
+"""What one Envoy, a hundred and ten thousand do to one account."""
 
-from .html import missing, origin, own, p, plain, section, table
+from . import loads
+from .html import heat, missing, origin, own, p, plot, section, table
 
 COMMAND = "make scale"
-HEAD = ["", "Envoys", "efficiency", "refused", "attempts per call", "p95 wait, s"]
-LIMITS = {"rate": "1,000 calls/s", "concurrency": "600 calls at one time"}
+NAMES = {
+    "none": "No protection", "envoy-retry": "Envoy retry", "local-ratelimit": "Local ratelimit",
+    "weir, limit and share": "Weir, told limit and share", "weir, limit, no share": "Weir, told the limit alone",
+    "weir, share": "Weir, told its share alone", "weir": "Weir, told nothing",
+}
 
 
 def sections(m):
-    name, title = "scale", "One, a hundred, ten thousand Envoys"
+    name, title = "scale", "1, 100 and 10,000 Envoys"
     if not m.scale:
         return section(name, title, missing(COMMAND))
-    results = sorted(m.scale.results.values(), key=lambda cell: cell["envoys"])
-    first = results[0]
+    cells = ordered(m)
+    limits = list(dict.fromkeys(cell["model"] for cell in cells))
+    one = cells[0]
     return section(
         name, title,
-        p(f"The same calls ({first['load']}, seeds {first['seeds']}) before the same account, spread over more and more "
-          "Envoys of one worker each, in the simulator. Medians. Refused is the share of all attempts. Envoys know "
-          "nothing of each other. A local rate limit is an even part of the limit; so is Weir's with share, and the whole "
-          "without."),
-        *(table(HEAD, rows(results, model), limit) for model, limit in LIMITS.items()),
+        p(f"In the simulator: so many Envoys, which know nothing of each other, in front of one account; the same calls in "
+          f"all rows ({loads.label(one['load'])}; seeds {one['seeds']}, medians). Weir is told the account's limit, of how many Envoys "
+          "it is one (share), both or nothing."),
+        plot("scale", "Efficiency by number of Envoys", "Right is better."),
+        plot("scale-refused", "Share of attempts refused by number of Envoys", "Left is better."),
+        *(table([f"limit on {limit}", "Envoys", "efficiency", "refused, %", "attempts a call", "p95 wait, s", "clairvoyant's, s"],
+                [row(cell) for cell in cells if cell["model"] == limit]) for limit in limits),
         origin(COMMAND, m.scale))
 
 
-def rows(results, model):
-    cells = [cell for cell in results if cell["model"] == model]
-    peers = dict.fromkeys(cell["peer"] for cell in cells)
-    return [row(cell) for peer in sorted(peers, key=lambda peer: (peer.startswith("weir"), peer))
-            for cell in cells if cell["peer"] == peer]
+def ordered(m):
+    order = list(NAMES)
+    place = lambda cell: (cell["model"], order.index(cell["peer"]) if cell["peer"] in order else len(order), cell["envoys"])
+    return sorted(m.scale.results.values(), key=place)
 
 
 def row(cell):
-    is_own = cell["peer"].startswith("weir")
-    shown = lambda text: plain(text, cell["command"], is_own)
-    return [own(cell["peer"]) if is_own else cell["peer"], shown(f"{cell['envoys']:,}"),
-            shown(f"{cell['efficiency']:.3f}"), shown(f"{cell['refused_share']:.3f}"),
-            shown(f"{cell['attempts_per_call']:.2f}"), shown(f"{cell['wait_p95_ms'] / 1000:.1f}")]
+    name = NAMES.get(cell["peer"], cell["peer"])
+    return [own(name) if name.startswith("Weir") else name, f"{cell['envoys']:,}",
+            heat(f"{cell['efficiency']:.3f}", (1 - cell["efficiency"]) / 0.6),
+            heat(f"{cell['refused_share'] * 100:.1f}", cell["refused_share"] / 0.5),
+            f"{cell['attempts_per_call']:.2f}", f"{cell['wait_p95_ms'] / 1e3:.1f}", f"{cell['clairvoyant_p95_ms'] / 1e3:.1f}"]
+
+
+def data(m):
+    return [{"limit": f"limit on {cell['model']}", "way": NAMES.get(cell["peer"], cell["peer"]), "envoys": cell["envoys"],
+             "efficiency": cell["efficiency"], "refused": cell["refused_share"]} for cell in ordered(m)]

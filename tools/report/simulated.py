@@ -1,8 +1,9 @@
 """The simulator's part of the page."""
 
+from html import escape
 from statistics import mean, median
 
-from . import behind, peers
+from . import behind, loads, peers, simulate
 from .html import details, heat, missing, origin, p, plain, plot, section, table, text
 
 COMMAND = "make report"
@@ -43,9 +44,9 @@ def overview(m):
 
 
 def over_time(m):
-    if not m.timelines:
+    if not m.timeline:
         return section("over-time", "Rate over time", missing(COMMAND))
-    names = list(m.timelines.results)
+    names = list(timelines(m))
     choices = "".join(
         f'<label><input type="radio" name="timeline" value="{i}"{" checked" if not i else ""}>{name}</label>'
         for i, name in enumerate(names))
@@ -58,7 +59,13 @@ def over_time(m):
         '<ul class="legend"><li class="envelope">envelope</li><li class="offered">calls offered</li>'
         '<li class="accepted">accepted</li><li class="weir">accepted, Weir</li><li class="refused">refused</li></ul>',
         plot("timeline", "Starts a second", "Smoothed over 2 s, as envelopes jump."),
-        origin(COMMAND, m.timelines))
+        origin(COMMAND, m.timeline))
+
+
+def timelines(m):
+    """Name -> lines, in the order in which they are measured."""
+    names = [f"{model} {simulate.TIMELINE_LOAD}" for model in simulate.TIMELINES]
+    return {name: m.timeline.results[name]["lines"] for name in names if name in m.timeline.results}
 
 
 def efficiency(m):
@@ -96,8 +103,8 @@ def waits(m):
 
 
 def tasks(m):
-    loads = [load for load in m.loads if any("tasks" in line for line in m.table[m.models[0], load, m.peers[0]])]
-    if not loads:
+    of_agents = [load for load in m.loads if any("tasks" in line for line in m.table[m.models[0], load, m.peers[0]])]
+    if not of_agents:
         return ""
 
     def cell(lines, is_own):
@@ -108,42 +115,51 @@ def tasks(m):
         "tasks", "What agents got done",
         p("Agents that make one call after the other, and give their task up when a call has failed too often: the "
           "share of tasks that were finished."),
-        *(by_model(m, cell, loads=[load]) for load in loads))
+        *(by_model(m, cell, among=[load]) for load in of_agents))
 
 
 def not_ahead(m):
     gaps = behind.gaps(m.table)
     certain = [gap for gap in gaps if gap.is_certain]
+    others = [gap for gap in gaps if not gap.is_certain]
     pairs = sum(peer != "weir" for _, _, peer in m.table)
-    head = ["model", "load", "ahead of Weir", "its efficiency", "Weir's", "gap", "95 % interval", "seeds ahead"]
+    reasons = [(", ".join(map(m.label, names)), reason) for reason, names in behind.reasons(gaps).items()]
+    if any(gap.theirs > 1 for gap in gaps):
+        reasons.append(("Above 1", behind.MORE_THAN_ALL))
+    listed = "".join(f"<li><strong>{escape(who)}</strong>: {escape(reason)}</li>" for who, reason in reasons)
     return section(
         "not-ahead", "Where Weir is not ahead",
         p(f"Of {pairs:,} comparisons (model, load, peer) a peer's mean efficiency is above Weir's in {len(gaps)}; in "
-          f"{len(certain)} of these the difference is larger than chance explains (paired by seed, 95 %). All of "
-          "them, the widest first:"),
-        table(head, [gap_row(m, gap) for gap in certain]) if certain else "",
-        details(f"{len(gaps) - len(certain)} more that may be chance",
-                table(head, [gap_row(m, gap) for gap in gaps if not gap.is_certain])) if len(gaps) > len(certain) else "")
+          f"{len(certain)} of these by more than chance explains (paired by seed, 95 %). Those, the widest first:"),
+        gap_table(m, certain) if certain else "",
+        details(f"{len(others)} more that may be chance", gap_table(m, others)) if others else "",
+        f"<p>Why:</p><ul>{listed}</ul>" if listed else "")
+
+
+def gap_table(m, gaps):
+    head = ["model", "load", "ahead of Weir", "its efficiency", "Weir's", "gap", "95 % interval", "seeds ahead",
+            "its refusals", "Weir's"]
+    return table(head, [gap_row(m, gap) for gap in gaps])
 
 
 def gap_row(m, gap):
-    return [gap.model, text(gap.load), text(m.label(gap.peer)), number(gap.theirs, 4), number(gap.ours, 4), f"+{gap.mean:.4f}",
-            f"{gap.mean - gap.margin:+.4f} to {gap.mean + gap.margin:+.4f}", f"{gap.ahead} of {len(gap.each)}"]
+    interval = f"{gap.mean - gap.margin:+.4f} to {gap.mean + gap.margin:+.4f}"
+    return [gap.model, text(loads.label(gap.load)), text(m.label(gap.peer)), number(gap.theirs, 4), number(gap.ours, 4),
+            f"+{gap.mean:.4f}", interval, f"{gap.ahead} of {len(gap.each)}", percent(gap.their_refused), percent(gap.our_refused)]
 
 
-def by_model(m, cell, best=None, loads=None):
+def by_model(m, cell, best=None, among=None):
     """A row a model, a column a peer, and the clairvoyant queue's if asked for."""
-    loads = loads or m.loads
     rows = []
     for model in m.models:
-        own = [[line for load in loads for line in m.table[model, load, peer]] for peer in m.peers]
+        own = [[line for load in among or m.loads for line in m.table[model, load, peer]] for peer in m.peers]
         row = [cell(lines, peer == "weir") if lines else plain("") for peer, lines in zip(m.peers, own)]
         rows.append([model, *row, *([best(own[0])] if best else [])])
     return table(["model", *map(m.label, m.peers), *(["clairvoyant"] if best else [])], rows)
 
 
 def by_load(m, cell, best=None):
-    return [details(f"Under {load}", by_model(m, cell, best, [load])) for load in m.loads]
+    return [details(f"Under {loads.label(load)}", by_model(m, cell, best, [load])) for load in m.loads]
 
 
 def of(lines, field):
