@@ -104,6 +104,7 @@ impl Worker {
         call.attempts_made = call.attempts_made.max(begin.number);
         call.forget_refusal();
         call.orphaned = None;
+        call.has_succeeded = false;
         call.hold_broken = false;
         let left = begin
             .route_timeout
@@ -203,6 +204,7 @@ impl Worker {
         if status < 300 || !may_refuse(status, rules) {
             // It goes to the client, whatever a hedged attempt beside it was told.
             call.forget_refusal();
+            call.has_succeeded = (200..300).contains(&status);
             self.tell_accepted(host, now, call, stream, is_whole);
             if is_whole {
                 self.give_back(host, now, call, stream);
@@ -250,6 +252,7 @@ impl Worker {
         }
         self.give_back(host, now, &mut call, stream);
         call.attempts.remove(&stream);
+        call.has_succeeded = false;
         if call.gate.is_none() && call.attempts.is_empty() {
             // Nobody will tell whether another attempt follows.
             call.orphaned = Some(now + super::hold::ORPHANED);
