@@ -12,13 +12,12 @@ export WEIR_WASM := $(abspath $(WASM))
 export WEIR_CRASH_WASM := $(abspath target/weir-crash.wasm)
 SIZE_BUDGET_KIB := 500
 
-# A file in tests/ is a test by its name: envoy_* needs a real Envoy, four have parts of their
-# own, the rest run with the unit tests. A folder with a main.rs counts as a file.
+# A file in tests/, or a folder with a main.rs, is a test: some have parts of their own, the rest run
+# with the unit tests.
 TESTS := $(sort $(patsubst tests/%.rs,%,$(wildcard tests/*.rs)) $(patsubst tests/%/main.rs,%,$(wildcard tests/*/main.rs)))
-ENVOY_TESTS := $(filter envoy_%,$(TESTS))
-PLAIN_TESTS := $(filter-out envoy_% wasm_imports interleave sim_laws demo_page,$(TESTS))
+PLAIN_TESTS := $(filter-out envoy wasm_imports interleave sim_laws demo_page,$(TESTS))
 PARTS := setup fmt-check clippy wall laws size imports unit wasm32 \
-	fuzz $(if $(filter interleave,$(TESTS)),interleave) sim-laws $(if $(ENVOY_TESTS),envoy) page-test
+	fuzz interleave sim-laws envoy page-test
 
 help: ## list these commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "%-14s %s\n", $$1, $$2 }'
@@ -109,14 +108,15 @@ recovery: ## efficiency, refusals and waits in the simulator; SEED=n COUNT=5 dra
 
 prove: export WEIR_PROVE := 1
 prove: build ## larger scopes of the interleaver, more random calls, seeds and updates, for many minutes
-	cargo test --test envoy_pace --test envoy_updates -- --nocapture
+	cargo test --test envoy -- alone::pace updates:: --nocapture --test-threads 1
 	cargo test --release --test call_laws death
 	cargo test --release --test call_random --test keys_random
 	cargo test --release --test sim_laws
 	cargo test --release --test interleave --test evict_races -- --nocapture
 
 envoy: build crash-wasm ## tests on a real Envoy
-	cargo test $(ENVOY_TESTS:%=--test %)
+	cargo test --test envoy -- --skip alone::
+	cargo test --test envoy alone:: -- --test-threads 1
 
 page-test: ## the demo's page in a real browser, where there is one
 	@if CHROMIUM=$$(tools/chromium.sh find); then \

@@ -12,10 +12,12 @@ use weir::core::time::Time;
 
 use sim::cell::{PeerName, Scene, Surroundings};
 use sim::clients::Habits;
+use sim::crowd::Crowd;
 use sim::load::Load;
 use sim::models::{Model, parse};
 use sim::options;
 use sim::provider::Provider;
+use sim::timeline::Bucket;
 
 const FILE: &str = include_str!("../examples/sim/models.json");
 
@@ -34,6 +36,8 @@ fn surroundings(json: &str) -> Surroundings {
         envoys: 2,
         workers: 3,
         habits: Habits::default(),
+        crowd: Crowd::default(),
+        timeline: None,
     }
 }
 
@@ -106,14 +110,14 @@ fn the_clairvoyant_queue_is_never_refused_and_wastes_nothing() {
     };
     // 40 a second for 24 s and then for the patience of the last.
     let window = named("window-1s");
-    let waits = scene(&window).clairvoyant();
+    let waits = scene(&window).clairvoyant().waits;
     let offered = peak.arrivals(3).count();
     assert_eq!(waits.len(), offered, "all fit within patience");
     let p95 = waits.percentile_ms(95).expect("waits");
     assert!((8_000.0..12_000.0).contains(&p95), "{p95}");
     // 1,000 within the first minute, and the second comes too late for those who are left.
     let minute = named("window-60s");
-    assert_eq!(scene(&minute).clairvoyant().len(), 1000);
+    assert_eq!(scene(&minute).clairvoyant().waits.len(), 1000);
 }
 
 #[test]
@@ -130,6 +134,55 @@ fn the_same_seed_gives_the_same_bytes_and_another_does_not() {
         assert_eq!(lines(&scene(1)), lines(&scene(1)));
         assert_ne!(lines(&scene(1)), lines(&scene(2)));
     }
+}
+
+#[test]
+fn a_timeline_adds_up_and_no_bucket_takes_more_than_its_envelope() {
+    let mut surroundings = surroundings(r#"{"policies":[{"name":"p"}]}"#);
+    surroundings.timeline = Some(Duration::from_millis(500));
+    let load = Load::named("saw").expect("a load");
+    for model in ["recent-rate", "percent", "window-10s", "tpm"].map(named) {
+        for peer in [PeerName::Weir, PeerName::None] {
+            let scene = Scene {
+                model: &model,
+                load: &load,
+                seed: 4,
+                surroundings: &surroundings,
+            };
+            let tally = scene.run(peer, None).expect("nothing is written");
+            let line = scene.line(peer, &tally, &scene.clairvoyant());
+            let timeline = line.timeline.expect("it was asked for");
+            let sum = |of: fn(&Bucket) -> u64| timeline.buckets.iter().map(of).sum::<u64>();
+            let name = &model.name;
+            assert_eq!(sum(|b| b.offered), line.offered, "{name}");
+            assert_eq!(sum(|b| b.attempts), line.attempts, "{name}");
+            assert_eq!(sum(|b| b.refused), line.refused, "{name}");
+            assert_eq!(sum(|b| b.possible), line.possible, "{name}");
+            assert_eq!(sum(|b| b.ended), line.offered, "{name}");
+            assert_eq!(sum(|b| b.accepted + b.refused), line.attempts, "{name}");
+            assert_eq!(
+                timeline.buckets.last().map(|b| b.waiting),
+                Some(0),
+                "{name}"
+            );
+            // Calls differ in cost, the envelope's do not.
+            for bucket in timeline.buckets.iter().filter(|_| model.cost.is_none()) {
+                let envelope = bucket.envelope.unwrap_or(u64::MAX);
+                assert!(bucket.accepted <= envelope, "{name} {bucket:?}");
+            }
+        }
+    }
+    // An empty bucket of 30, and 15 more in half a second.
+    let bucket = named("bucket");
+    let scene = Scene {
+        model: &bucket,
+        load: &load,
+        seed: 4,
+        surroundings: &surroundings,
+    };
+    let tally = scene.run(PeerName::None, None).expect("nothing is written");
+    let first = tally.timeline.map(|timeline| timeline.buckets[0].envelope);
+    assert_eq!(first, Some(Some(44)));
 }
 
 #[test]
@@ -225,7 +278,10 @@ fn what_a_provider_says_is_left_saves_refusals() {
 fn loads_have_the_calls_that_their_shapes_promise() {
     let calls = |name: &str| {
         let load = Load::named(name).expect("a load");
-        let all: Vec<Time> = (0..50).flat_map(|seed| load.arrivals(seed)).collect();
+        let all: Vec<Time> = (0..50)
+            .flat_map(|seed| load.arrivals(seed))
+            .map(|a| a.at)
+            .collect();
         all.len() as f64 / 50.0
     };
     for (name, expected) in [
@@ -241,8 +297,8 @@ fn loads_have_the_calls_that_their_shapes_promise() {
     }
     let saw = Load::named("saw").expect("a load");
     let in_gap = |at: &Time| (8..20).contains(&(at.0 / 1_000_000_000 % 20));
-    assert_eq!(saw.arrivals(1).filter(in_gap).count(), 0);
-    assert!(saw.arrivals(1).is_sorted());
+    assert_eq!(saw.arrivals(1).map(|a| a.at).filter(in_gap).count(), 0);
+    assert!(saw.arrivals(1).map(|a| a.at).is_sorted());
 }
 
 #[test]

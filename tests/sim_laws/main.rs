@@ -12,6 +12,7 @@
 )]
 
 mod owners;
+mod peers;
 mod recovery;
 mod scenario;
 #[path = "../support/sim/mod.rs"]

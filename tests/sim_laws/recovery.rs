@@ -7,6 +7,7 @@ use weir::core::config::Config;
 
 use crate::sim::cell::{Line, PeerName, Scene, Surroundings};
 use crate::sim::clients::Habits;
+use crate::sim::crowd::Crowd;
 use crate::sim::load::Load;
 use crate::sim::models::parse;
 
@@ -20,6 +21,8 @@ fn l12_what_refusals_teach_serves_nearly_all_with_few_refusals() {
         envoys: 1,
         workers: 2,
         habits: Habits::default(),
+        crowd: Crowd::default(),
+        timeline: None,
     };
     let mut lines = Vec::new();
     for model in parse("models.json", MODELS).expect("the shipped file is right") {

@@ -112,6 +112,7 @@ impl Scenario {
             habits: Habits {
                 patience: Duration::from_millis(pick(draw, &[100, 1000, 30_000])),
                 aborts: pick(draw, &[0.0, 0.0, 0.3]),
+                ..Habits::default()
             },
             faults: Faults::default(),
         }
@@ -144,6 +145,7 @@ impl Scenario {
             habits: Habits {
                 patience: Duration::from_secs(4),
                 aborts: 0.0,
+                ..Habits::default()
             },
             ..Scenario::new(seed)
         }
@@ -163,6 +165,7 @@ impl Scenario {
             habits: Habits {
                 patience: Duration::from_secs(60),
                 aborts: 0.0,
+                ..Habits::default()
             },
             ..all
         }
@@ -210,6 +213,7 @@ impl Scenario {
             habits: Habits {
                 patience: Duration::from_secs(60),
                 aborts: 0.0,
+                ..Habits::default()
             },
             ..Scenario::new(seed)
         }

@@ -5,8 +5,7 @@
 //! with all of them in any order. So no single sign is enough. What is known for sure is told here;
 //! the rest is left to the connection's number.
 
-use litemap::LiteMap;
-
+use crate::core::ordered::OrderedMap;
 use crate::port::{Expect, Host, HostError, Stored};
 
 /// Configurations of the process in the order in which they were first seen, by hash.
@@ -31,7 +30,7 @@ pub(super) struct Configs {
     /// The last one that was news, and the highest connection seen before.
     latest: Option<(u64, u64)>,
     /// Under which configuration a connection was last served.
-    served: LiteMap<u64, u64>,
+    served: OrderedMap<u64, u64>,
 }
 
 /// What a connection says about the configuration of its call.
@@ -69,8 +68,7 @@ impl Configs {
     pub(super) fn sign(&mut self, hash: u64, connection: u64) -> Sign {
         let last = self.served.insert(connection, hash);
         if self.served.len() > CONNECTIONS {
-            let oldest = self.served.first().map(|(connection, _)| *connection);
-            oldest.and_then(|oldest| self.served.remove(&oldest));
+            self.served.pop_first();
         }
         if last.is_some_and(|last| last != hash) {
             return Sign::Newer;

@@ -343,3 +343,184 @@ fn per_second(nano: u64) -> f64 {
 fn nano(per_second: f64) -> u64 {
     (per_second * 1e9 + 0.5) as u64
 }
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time(0) + Duration::from_millis(ms)
+    }
+
+    fn lesson(per_second: u64) -> Lesson {
+        Lesson {
+            measured: per_second * NANO,
+            best: per_second * NANO,
+            recent: 100,
+            is_of_rate: true,
+            least: None,
+        }
+    }
+
+    /// Refused at 40 starts a second, and open again.
+    fn refused() -> Learned {
+        let mut learned = Learned::first(&lesson(40), at(0));
+        learned.open(at(200));
+        learned
+    }
+
+    /// Calls wait until then, and the gate is looked at every 100 ms.
+    fn press(learned: &mut Learned, from: u64, until: u64) {
+        for now in (from..until).step_by(100) {
+            learned.is_pressed = true;
+            learned.pass(at(now), learned.rate);
+        }
+    }
+
+    #[test]
+    fn a_rate_that_is_refused_again_and_again_is_tried_more_and_more_rarely() {
+        let mut learned = refused();
+        let (mut now, mut spans) = (200, vec![]);
+        for _ in 0..4 {
+            let opened = now;
+            while learned.rate < 40 * NANO {
+                press(&mut learned, now, now + 100);
+                now += 100;
+            }
+            spans.push(now - opened);
+            learned.fall(&lesson(40), at(now));
+            now += 200;
+            learned.open(at(now));
+        }
+        assert!(spans.is_sorted_by(|one, next| one < next), "{spans:?}");
+        assert!(spans[3] > 4 * spans[0], "{spans:?}");
+    }
+
+    #[test]
+    fn refusals_soon_after_opening_lower_it_by_more_each_time() {
+        let mut learned = refused();
+        let mut now = 200;
+        let mut left = vec![];
+        for _ in 0..4 {
+            let before = learned.rate;
+            learned.is_pressed = true;
+            now += 1_000;
+            learned.pass(at(now), before);
+            let refused = learned.rate;
+            learned.fall(&lesson(1_000), at(now));
+            left.push(learned.rate as f64 / refused as f64);
+            learned.open(at(now + 100));
+            now += 100;
+        }
+        assert!(left.is_sorted_by(|one, next| one > next), "{left:?}");
+    }
+
+    #[test]
+    fn growth_stops_while_nobody_hears_what_becomes_of_attempts() {
+        let mut learned = refused();
+        let before = learned.rate;
+        learned.miss(1);
+        press(&mut learned, 200, 5_000);
+        assert_eq!(learned.rate, before);
+        for _ in 0..200 {
+            learned.take(at(5_000));
+        }
+        press(&mut learned, 5_000, 10_000);
+        assert!(learned.rate > before);
+    }
+
+    #[test]
+    fn unused_it_falls_to_what_is_used_and_some_more_and_never_rises() {
+        let mut learned = refused();
+        learned.rate = 400 * NANO;
+        let mut before = learned.rate;
+        for now in (200..60_000).step_by(100) {
+            learned.pass(at(now), 2 * NANO);
+            assert!(learned.rate <= before);
+            before = learned.rate;
+        }
+        assert_eq!(learned.rate, nano(2.0 * ROOM + SPARE));
+    }
+
+    #[test]
+    fn a_long_wait_after_many_starts_is_a_window_that_is_used_up() {
+        let mut learned = refused();
+        let window = Lesson {
+            least: Some(Duration::from_secs(8)),
+            ..lesson(90)
+        };
+        learned.fall(&window, at(9_000));
+        assert_eq!((learned.rate, learned.ceiling), (90 * NANO, 0));
+    }
+
+    #[cfg(not(target_family = "wasm"))]
+    mod properties {
+        use proptest::prelude::*;
+
+        use super::*;
+
+        #[derive(Clone, Copy, Debug)]
+        enum Step {
+            Pass { pressed: bool, used: u64 },
+            Take,
+            Miss(u32),
+            Refused { measured: u64, of_rate: bool },
+            Obey(u64),
+        }
+
+        fn step() -> impl Strategy<Value = Step> {
+            let rate = 0..200 * NANO;
+            prop_oneof![
+                4 => (any::<bool>(), rate.clone()).prop_map(|(pressed, used)| Step::Pass { pressed, used }),
+                4 => Just(Step::Take),
+                1 => (0_u32..40).prop_map(Step::Miss),
+                2 => (rate.clone(), any::<bool>()).prop_map(|(measured, of_rate)| Step::Refused { measured, of_rate }),
+                1 => rate.prop_map(Step::Obey),
+            ]
+        }
+
+        proptest! {
+            /// Whatever happens, the rate stays within its bounds, a refusal never raises it above what
+            /// was refused, and the next start comes at a time that can be waited for.
+            #[test]
+            fn it_keeps_its_bounds(
+                steps in proptest::collection::vec((0_u64..20_000, step()), 1..200),
+            ) {
+                let mut now = 0;
+                let mut learned = refused();
+                for (ms, step) in steps {
+                    now += ms;
+                    let before = learned.rate;
+                    match step {
+                        Step::Pass { pressed, used } => {
+                            learned.is_pressed = pressed;
+                            learned.pass(at(now), used);
+                            prop_assert!(pressed || learned.rate <= before);
+                            prop_assert!(!pressed || learned.rate >= before);
+                        }
+                        Step::Take if learned.allows(at(now)) => learned.take(at(now)),
+                        Step::Take => {}
+                        Step::Miss(attempts) => learned.miss(attempts),
+                        Step::Refused { measured, of_rate } => {
+                            let lesson = Lesson { measured, is_of_rate: of_rate, ..lesson(0) };
+                            learned.fall(&lesson, at(now));
+                            prop_assert!(learned.rate <= before.max(FLOOR));
+                            learned.open(at(now + 100));
+                            now += 100;
+                        }
+                        Step::Obey(rate) => learned.obey(rate),
+                    }
+                    prop_assert!(learned.rate >= FLOOR);
+                    let most = if learned.stated > 0 { learned.stated.max(FLOOR) } else { nano(HIGHEST) };
+                    prop_assert!(learned.rate <= most);
+                    prop_assert!(learned.unheard <= ALL);
+                    // A start is owed no more than its own turn at the lowest rate.
+                    prop_assert!(learned.next_at(at(now), 0).since(at(now)) <= Duration::from_secs(2));
+                }
+            }
+        }
+    }
+}

@@ -23,6 +23,9 @@ pub(crate) enum For {
     Network,
     Faults,
     Test,
+    Think,
+    Tenant,
+    Clients,
 }
 
 impl Draw {

@@ -8,22 +8,29 @@ use weir::core::config::Config;
 
 use super::cell::{PeerName, Surroundings};
 use super::clients::Habits;
+use super::crowd::Crowd;
 use super::input::InputError;
 use super::load::Load;
 use super::models::{self, Model};
+use super::trace;
 
 pub(crate) const USAGE: &str = "\
 usage: sim --models FILE [OPTION VALUE]...
   --models FILE      provider models; examples/sim/models.json has one of each kind
   --only NAMES       of the models in the file; default all
-  --loads NAMES      peak, saw, steps, constant:RATE:SECONDS; default peak,saw,steps
+  --loads NAMES      peak, saw, steps, constant:RATE:SECONDS, diurnal:PEAK:SECONDS, trace:FILE,
+                     agents:COUNT:CALLS, agents:COUNT:CALLS:TRIES; default peak,saw,steps
   --seeds A..B       both included, or one number; default 1..20
-  --peers NAMES      weir, none; default both
+  --peers NAMES      of weir and its alternatives, or all; default weir,none
   --config FILE      Weir's configuration, as Envoy gets it; default one policy without fields
   --envoys N         processes that know nothing of each other; default 1
   --workers N        of each; default 2
   --patience S       seconds until a client goes away that has not been accepted; default 30
+  --clients KIND     plain, or sdk: their SDK retries what is refused; default plain
   --aborts PERCENT   clients that go away at any time before that; default 0
+  --tenants SHARES   tenants of one account and their shares of the calls, as 6,3,1: in x-tenant
+  --priorities H,N,L shares of calls of high, normal and low priority: in x-priority
+  --timeline MS      counts by buckets of so many milliseconds, in each line
   --trace on         what happens to each call of the one cell that is asked for
 prints a line of JSON for each model, load, seed and peer";
 
@@ -59,6 +66,8 @@ pub(crate) fn parse(args: &[String]) -> Result<Option<Options>, InputError> {
             envoys: 1,
             workers: 2,
             habits: Habits::default(),
+            crowd: Crowd::default(),
+            timeline: None,
         },
         is_traced: false,
     };
@@ -81,8 +90,15 @@ pub(crate) fn parse(args: &[String]) -> Result<Option<Options>, InputError> {
                 let seconds = number(option, value, 0, 1_000_000)?;
                 surroundings.habits.patience = Duration::from_secs(seconds as u64);
             }
+            "--clients" => surroundings.habits.retries = retries(value)?,
             "--aborts" => {
                 surroundings.habits.aborts = number(option, value, 0, 100)? as f64 / 100.0;
+            }
+            "--tenants" => surroundings.crowd.tenants = shares(option, value, 1, 1000)?,
+            "--priorities" => surroundings.crowd.priorities = shares(option, value, 3, 3)?,
+            "--timeline" => {
+                let millis = number(option, value, 1, 86_400_000)?;
+                surroundings.timeline = Some(Duration::from_millis(millis as u64));
             }
             "--trace" if value == "on" => options.is_traced = true,
             "--trace" => return Err(InputError::new(option, value, "is not: on")),
@@ -113,12 +129,22 @@ fn chosen(models: Vec<Model>, only: &str) -> Result<Vec<Model>, InputError> {
 }
 
 fn loads(names: &str) -> Result<Vec<Load>, InputError> {
-    let rule = "is not one of: peak, saw, steps, constant:RATE:SECONDS";
-    let of = |name: &str| Load::named(name).ok_or_else(|| InputError::new("--loads", name, rule));
+    let rule = "is not one of: peak, saw, steps, constant:RATE:SECONDS, diurnal:PEAK:SECONDS, \
+                trace:FILE, agents:COUNT:CALLS, agents:COUNT:CALLS:TRIES";
+    let of = |name: &str| match name.strip_prefix("trace:") {
+        Some(path) => {
+            let trace = trace::parse(path, &read(Path::new(path))?)?;
+            Ok(Load::traced(name, trace))
+        }
+        None => Load::named(name).ok_or_else(|| InputError::new("--loads", name, rule)),
+    };
     names.split(',').map(of).collect()
 }
 
 fn peers(names: &str) -> Result<Vec<PeerName>, InputError> {
+    if names == "all" {
+        return Ok(PeerName::ALL.map(|(_, peer)| peer).to_vec());
+    }
     let known = PeerName::ALL.map(|(name, _)| name).join(", ");
     let of = |name: &str| {
         let found = PeerName::ALL.iter().find(|(known, _)| *known == name);
@@ -127,6 +153,19 @@ fn peers(names: &str) -> Result<Vec<PeerName>, InputError> {
             .ok_or_else(|| InputError::new("--peers", name, &format!("is not one of: {known}")))
     };
     names.split(',').map(of).collect()
+}
+
+/// Whether clients of a kind retry.
+fn retries(kind: &str) -> Result<bool, InputError> {
+    match kind {
+        "plain" => Ok(false),
+        "sdk" => Ok(true),
+        _ => Err(InputError::new(
+            "--clients",
+            kind,
+            "is not one of: plain, sdk",
+        )),
+    }
 }
 
 fn seeds(value: &str) -> Result<Vec<u64>, InputError> {
@@ -148,6 +187,22 @@ fn number(option: &str, value: &str, least: usize, most: usize) -> Result<usize,
     let rule = format!("is not a whole number from {least} to {most}");
     number
         .filter(|n| (least..=most).contains(n))
+        .ok_or_else(|| InputError::new(option, value, &rule))
+}
+
+/// From `least` to `most` numbers of at least 0 that are not all 0.
+fn shares(option: &str, value: &str, least: usize, most: usize) -> Result<Vec<f64>, InputError> {
+    let share = |text: &str| {
+        let share: Option<f64> = text.parse().ok();
+        share.filter(|share| (0.0..=1e6).contains(share))
+    };
+    let shares: Option<Vec<f64>> = value.split(',').map(share).collect();
+    let is_fine = |shares: &Vec<f64>| {
+        (least..=most).contains(&shares.len()) && shares.iter().sum::<f64>() > 0.0
+    };
+    let rule = format!("is not {least} to {most} numbers such as 6,3,1");
+    shares
+        .filter(is_fine)
         .ok_or_else(|| InputError::new(option, value, &rule))
 }
 

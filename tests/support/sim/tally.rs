@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use weir::core::time::Time;
 
+use super::crowd::{Counted, Whose};
+use super::timeline::Timeline;
+
 /// Waits of calls, to a microsecond.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Waits(Vec<u32>);
@@ -46,6 +49,16 @@ pub(crate) struct Tally {
     /// Attempts started from then on, and how many of them were refused.
     pub(crate) attempts_after: u64,
     pub(crate) refused_after: u64,
+    /// When accepted attempts started, in order, where calls wait for others.
+    pub(crate) starts: Vec<Time>,
+    /// Tasks of agents that were done, and that were given up.
+    pub(crate) tasks_done: u64,
+    pub(crate) tasks_lost: u64,
+    /// By tenant and by class, where calls are told apart.
+    pub(crate) tenants: Vec<Counted>,
+    pub(crate) classes: Vec<Counted>,
+    /// What happened when, if somebody wants to know.
+    pub(crate) timeline: Option<Timeline>,
 }
 
 impl Tally {
@@ -54,11 +67,30 @@ impl Tally {
         (self.waits.len() as u64).saturating_sub(self.lost)
     }
 
+    /// The same of those that started until `horizon`, where calls wait for others.
+    pub(crate) fn served_by(&self, horizon: Time) -> u64 {
+        let in_time = self.starts.partition_point(|start| *start <= horizon);
+        (in_time as u64).saturating_sub(self.lost)
+    }
+
     /// Of the attempts that started after the first refusal was seen, the share that was refused.
     pub(crate) fn refused_share(&self) -> f64 {
         match self.attempts_after {
             0 => 0.0,
             attempts => self.refused_after as f64 / attempts as f64,
+        }
+    }
+
+    /// Counts for those whose call it is.
+    pub(crate) fn for_each(&mut self, whose: Whose, mut what: impl FnMut(&mut Counted)) {
+        for (counted, at) in [
+            (&mut self.tenants, whose.tenant),
+            (&mut self.classes, whose.class),
+        ] {
+            if counted.len() <= at {
+                counted.resize_with(at + 1, Counted::default);
+            }
+            what(&mut counted[at]);
         }
     }
 

@@ -1,15 +1,19 @@
 //! One run: clients, a peer and a provider on the virtual clock.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use weir::core::time::Time;
 
 use super::agenda::Agenda;
+use super::agents::After;
 use super::clients::{Clients, Wish};
+use super::crowd::{Counted, Whose};
 use super::models::Model;
 use super::peer::{Arrival, Order, Orders, Peer, Slot};
 use super::provider::Provider;
 use super::tally::Tally;
+use super::timeline::{Bucket, Mean, Timeline};
 use super::words::{self, Answer, Tells};
 
 /// The world of one run.
@@ -23,12 +27,17 @@ pub(crate) struct World<P: Peer> {
     agenda: Agenda<Event<P::Timer>>,
     clients: Clients,
     coming: Option<Wish>,
+    /// Calls that follow on others, by number.
+    following: BTreeMap<u64, Wish>,
     provider: Provider,
     tells: Tells,
     refusal: Duration,
+    mean: Mean,
     calls: Vec<Option<Call>>,
     free: Vec<Slot>,
     live: usize,
+    /// Live calls that are not accepted yet.
+    waiting: u64,
     /// The last stamp given to an attempt.
     stamp: u64,
     /// Emptied and filled again and again.
@@ -42,6 +51,8 @@ struct Call {
     stamp: u64,
     attempts: u32,
     at_provider: AtProvider,
+    /// When the provider is through with it, once it is accepted.
+    ends_at: Time,
 }
 
 #[derive(Debug)]
@@ -59,6 +70,8 @@ enum AtProvider {
 #[derive(Clone, Copy, Debug)]
 enum Event<T> {
     Arrive,
+    /// The call of this number, which follows on another.
+    Follow(u64),
     /// Of the attempt with this stamp.
     Head(Slot, u64),
     End(Slot, u64),
@@ -104,12 +117,18 @@ impl<P: Peer> World<P> {
             agenda: Agenda::default(),
             clients,
             coming: None,
+            following: BTreeMap::new(),
             provider: Provider::new(model.limits.clone()),
             tells: model.tells,
             refusal: model.refusal,
+            mean: Mean {
+                service: model.service.mean.min(model.service.max),
+                cost: model.cost.map_or(1.0, |cost| cost.mean),
+            },
             calls: Vec::new(),
             free: Vec::new(),
             live: 0,
+            waiting: 0,
             stamp: 0,
             orders: Vec::new(),
         };
@@ -123,9 +142,15 @@ impl<P: Peer> World<P> {
         self.seen = Some(Vec::new());
     }
 
+    /// Counts by buckets too: [`Tally::timeline`].
+    pub(crate) fn count_by(&mut self, bucket: Duration) {
+        self.tally.timeline = Some(Timeline::new(bucket));
+        self.begin_buckets(self.now);
+    }
+
     /// Whether every call that will come has come and is over.
     pub(crate) fn is_over(&self) -> bool {
-        self.coming.is_none() && self.live == 0
+        self.coming.is_none() && self.following.is_empty() && self.live == 0
     }
 
     /// Calls that are not over.
@@ -151,9 +176,15 @@ impl<P: Peer> World<P> {
         let Some((at, event)) = self.agenda.take() else {
             return false;
         };
+        self.begin_buckets(at);
         self.now = at;
         match event {
-            Event::Arrive => self.arrive(),
+            Event::Arrive => self.arrive_next(),
+            Event::Follow(number) => {
+                if let Some(wish) = self.following.remove(&number) {
+                    self.arrive(wish);
+                }
+            }
             Event::Head(slot, stamp) => self.head(slot, stamp),
             Event::End(slot, stamp) => self.end(slot, stamp),
             Event::Leave(slot, number) => self.leave(slot, number),
@@ -186,11 +217,14 @@ impl<P: Peer> World<P> {
         }
     }
 
-    fn arrive(&mut self) {
-        let Some(wish) = self.coming.take() else {
-            return;
-        };
-        self.expect_next();
+    fn arrive_next(&mut self) {
+        if let Some(wish) = self.coming.take() {
+            self.expect_next();
+            self.arrive(wish);
+        }
+    }
+
+    fn arrive(&mut self, wish: Wish) {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.calls.push(None);
             (self.calls.len() - 1) as Slot
@@ -203,9 +237,13 @@ impl<P: Peer> World<P> {
             stamp: 0,
             attempts: 0,
             at_provider: AtProvider::Nothing,
+            ends_at: Time::NEVER,
         });
         self.live += 1;
+        self.waiting += 1;
         self.tally.offered += 1;
+        self.count(|bucket| bucket.offered += 1);
+        self.count_for(wish.whose, |counted| counted.offered += 1);
         self.note(slot, number, What::Arrived);
         self.tell(|peer, orders| peer.arrive(Arrival { slot, number }, orders));
     }
@@ -228,7 +266,12 @@ impl<P: Peer> World<P> {
             Ok(()) => {
                 call.at_provider = AtProvider::Accepted;
                 self.tally.waits.add(now.since(wish.at));
+                if self.clients.is_closed_loop() {
+                    self.tally.starts.push(now);
+                }
                 let (first, whole) = (now + wish.served.first_byte, now + wish.served.whole);
+                call.ends_at = whole.min(wish.aborts_at);
+                self.waiting -= 1;
                 self.agenda.plan(first, Event::Head(slot, stamp));
                 self.agenda.plan(whole, Event::End(slot, stamp));
             }
@@ -241,6 +284,15 @@ impl<P: Peer> World<P> {
         }
         let number = wish.number;
         self.tally.attempt(now, !is_accepted);
+        if is_accepted {
+            let wait = now.since(wish.at);
+            self.count_for(wish.whose, |counted| counted.waits.add(wait));
+        }
+        self.count(|bucket| {
+            bucket.attempts += 1;
+            bucket.accepted += u64::from(is_accepted);
+            bucket.refused += u64::from(!is_accepted);
+        });
         self.note(
             slot,
             number,
@@ -288,7 +340,7 @@ impl<P: Peer> World<P> {
             // A peer may have lost it on the last byte.
             if self.calls[slot as usize].is_some() {
                 self.note(slot, number, What::Ended);
-                self.close(slot);
+                self.close(slot, true);
             }
         }
     }
@@ -304,7 +356,7 @@ impl<P: Peer> World<P> {
         }
         self.tally.left += u64::from(!is_accepted);
         self.note(slot, number, What::Left);
-        self.close(slot);
+        self.close(slot, false);
         self.tell(|peer, orders| peer.leave(slot, orders));
     }
 
@@ -312,22 +364,59 @@ impl<P: Peer> World<P> {
         let Some(call) = self.calls[slot as usize].as_ref() else {
             return;
         };
-        match call.is_accepted() {
+        let (wish, is_accepted) = (call.wish, call.is_accepted());
+        match is_accepted {
             true => self.tally.lost += 1,
             false => self.tally.failed += 1,
         }
-        self.note(slot, call.wish.number, What::Failed);
-        self.close(slot);
+        self.count_for(wish.whose, |counted| counted.lost += u64::from(is_accepted));
+        self.note(slot, wish.number, What::Failed);
+        self.close(slot, false);
     }
 
     /// The call is over, and so is what it has at the provider.
-    fn close(&mut self, slot: Slot) {
+    fn close(&mut self, slot: Slot, is_answered: bool) {
         if let Some(call) = self.calls[slot as usize].take() {
             if call.runs() {
                 self.provider.end();
             }
             self.free.push(slot);
             self.live -= 1;
+            self.waiting -= u64::from(!call.is_accepted());
+            self.count(|bucket| bucket.ended += 1);
+            match self.clients.after(call.wish.number, self.now, is_answered) {
+                After::Nothing => {}
+                After::Call(next) => {
+                    self.agenda.plan(next.at, Event::Follow(next.number));
+                    self.following.insert(next.number, next);
+                }
+                After::TaskDone => self.tally.tasks_done += 1,
+                After::TaskLost => self.tally.tasks_lost += 1,
+            }
+        }
+    }
+
+    /// Begins the buckets of the timeline that begin until `at`.
+    fn begin_buckets(&mut self, at: Time) {
+        let Some(timeline) = &mut self.tally.timeline else {
+            return;
+        };
+        while timeline.end() <= at {
+            let running = self.calls.iter().flatten().filter(|call| call.runs());
+            let ends = running.map(|call| call.ends_at).collect();
+            timeline.begin(&self.provider, ends, self.waiting, self.mean);
+        }
+    }
+
+    fn count(&mut self, what: impl FnOnce(&mut Bucket)) {
+        if let Some(bucket) = self.tally.timeline.as_mut().and_then(Timeline::now) {
+            what(bucket);
+        }
+    }
+
+    fn count_for(&mut self, whose: Whose, what: impl FnMut(&mut Counted)) {
+        if self.clients.are_told_apart() {
+            self.tally.for_each(whose, what);
         }
     }
 

@@ -15,6 +15,7 @@ use weir::core::call::{Headers, StreamId};
 use weir::core::config::Config;
 use weir::core::time::Time;
 
+use super::crowd::Crowd;
 use super::draw::{Draw, For};
 use super::memhost::memory::{Memory, Random};
 use super::peer::{Arrival, Orders, Peer, Slot};
@@ -43,7 +44,7 @@ pub(crate) struct Weir {
     clusters: u16,
     seed: u64,
     network: Draw,
-    request: Rc<Headers>,
+    crowd: Rc<Crowd>,
 }
 
 /// One Envoy process.
@@ -102,19 +103,20 @@ impl Weir {
                 next_connection: 0,
             }
         });
-        let request = [(":authority", "llm"), (":path", "/v1/chat/completions")];
         Weir {
             envoys: envoys.collect(),
             seats: Vec::new(),
             clusters: setup.clusters.max(1),
             seed: setup.seed,
             network: clocks,
-            request: Rc::new(
-                request
-                    .map(|(name, value)| (name.as_bytes().to_vec(), value.as_bytes().to_vec()))
-                    .to_vec(),
-            ),
+            crowd: Rc::default(),
         }
+    }
+
+    /// Calls say whose they are.
+    pub(crate) fn serving(mut self, crowd: &Rc<Crowd>) -> Weir {
+        self.crowd = Rc::clone(crowd);
+        self
     }
 
     /// Nothing is kept that only a reader of stats and logs wants.
@@ -140,6 +142,19 @@ impl Weir {
 
     pub(crate) fn seat(&mut self, slot: Slot) -> Option<&mut Seat> {
         self.seats.get_mut(slot as usize)?.as_mut()
+    }
+
+    /// A call's request headers.
+    fn request(&self, number: u64) -> Headers {
+        let pair = |name: &str, value: &str| (name.as_bytes().to_vec(), value.as_bytes().to_vec());
+        let mut headers = vec![
+            pair(":authority", "llm"),
+            pair(":path", "/v1/chat/completions"),
+        ];
+        let whose = self.crowd.of(self.seed, number);
+        let said = self.crowd.headers(whose);
+        headers.extend(said.iter().map(|(name, value)| pair(name, value)));
+        headers
     }
 
     /// The worker and the cluster of a call: the same for every configuration.

@@ -85,7 +85,7 @@ impl Weir {
         }
         let connection = seat.connection;
         self.seats[slot as usize] = Some(seat);
-        let headers = self.request.clone();
+        let headers = self.request(number);
         let config = self.vm(vm).config.clone();
         let name = cluster_name(cluster);
         let arrived = self.ask(vm, orders, |worker, host, now| {
@@ -150,9 +150,9 @@ impl Weir {
         seat.stage = Stage::Going;
         seat.attempts += 1;
         seat.attempt = Some(stream);
-        let (number, reference) = (seat.attempts, seat.reference);
+        let (call, number, reference) = (seat.number, seat.attempts, seat.reference);
         let (connection, name) = (seat.connection, cluster_name(seat.cluster));
-        let headers = self.request.clone();
+        let headers = self.request(call);
         let config = self.vm(vm).config.clone();
         let begun = self.ask(vm, orders, |worker, host, now| {
             let begin = Begin {
