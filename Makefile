@@ -16,7 +16,7 @@ SIZE_BUDGET_KIB := 500
 # with the unit tests.
 TESTS := $(sort $(patsubst tests/%.rs,%,$(wildcard tests/*.rs)) $(patsubst tests/%/main.rs,%,$(wildcard tests/*/main.rs)))
 PLAIN_TESTS := $(filter-out envoy wasm_imports interleave sim_laws demo_page,$(TESTS))
-PARTS := setup fmt-check clippy wall laws size imports unit wasm32 \
+PARTS := setup fmt-check clippy wall laws size imports unit tools-test wasm32 \
 	fuzz interleave sim-laws envoy page-test
 
 help: ## list these commands
@@ -85,6 +85,9 @@ unit: ## unit, property and simulation tests
 	cargo test --lib $(PLAIN_TESTS:%=--test %)
 	cargo test --doc
 
+tools-test: ## what the measuring commands reckon
+	@python3 -m unittest discover -q -s tools -p '*_test.py'
+
 wasm32: ## the core on a 32-bit target, in Node
 	tools/wasm.sh cargo test --no-default-features --lib --test call_laws
 
@@ -105,6 +108,9 @@ recovery: ## efficiency, refusals and waits in the simulator; SEED=n COUNT=5 dra
 	@if [ -n "$(SEED)" ]; then mkdir -p out && python3 examples/sim/drawn.py $(SEED) $(or $(COUNT),5) >out/drawn.json; fi
 	@"$${CARGO_TARGET_DIR:-target}"/release/examples/sim --models $(if $(SEED),out/drawn.json,examples/sim/models.json) \
 		--seeds $(or $(SEEDS),1..20) --peers weir | python3 examples/sim/summary.py
+
+report: ## a page with all that was measured: out/report/index.html; SEEDS=1..10
+	@PYTHONPATH=tools python3 -m report $(if $(SEEDS),--seeds $(SEEDS))
 
 prove: export WEIR_PROVE := 1
 prove: build ## larger scopes of the interleaver, more random calls, seeds and updates, for many minutes
@@ -135,6 +141,12 @@ readme-picture: ## the picture of the last demo into docs/
 	@mkdir -p docs
 	cp out/demo/demo.png docs/demo.png
 
+# Every waiting client has a connection open.
+bench: setup-envoy build ## Weir and Envoy's own filters on a real Envoy, about 15 minutes; REPS=3, ONLY=slope,weir takes some
+	@cargo build --example bench
+	@ulimit -n 8192 2>/dev/null || ulimit -n $$(ulimit -H -n); \
+		python3 tools/bench_paths.py $(or $(CARGO_TARGET_DIR),target)/debug/examples/bench
+
 bench-classify: ## what a verdict costs in instructions, the dearest answers first
 	cargo build --release --no-default-features --example bench_classify
 	@python3 tools/bench.py $(or $(CARGO_TARGET_DIR),target)/release/examples/bench_classify
@@ -143,9 +155,11 @@ bench-gate: ## what a call costs in the core in instructions, with many waiters 
 	cargo build --release --no-default-features --example bench_gate
 	@python3 tools/bench_gate.py $(or $(CARGO_TARGET_DIR),target)/release/examples/bench_gate
 
-bench-cost: setup-envoy build ## CPU that Weir adds to a call on a real Envoy; ROUNDS=9, SECONDS=4 each
+# Up to a thousand clients wait, each with a connection.
+bench-overhead: setup-envoy build ## CPU and latency that Weir adds on a real Envoy, beside other filters, about 15 minutes; ROUNDS=5, SECONDS=3 each
 	@tools/wasm.sh noop $(abspath target/noop.wasm)
-	@wrk=$$(tools/wrk.sh) && python3 tools/bench_cost.py $(WEIR_WASM) target/noop.wasm $$wrk $(or $(ROUNDS),9) $(or $(SECONDS),4)
+	@ulimit -n 8192 2>/dev/null || ulimit -n $$(ulimit -H -n); \
+		wrk=$$(tools/wrk.sh) && python3 tools/bench_overhead.py $(WEIR_WASM) target/noop.wasm $$wrk $(or $(ROUNDS),5) $(or $(SECONDS),3)
 
 mutants: setup ## break the code on purpose: is each law's test red? ONLY=name takes some
 	python3 tests/mutants/run.py $(ONLY)
@@ -155,5 +169,5 @@ clean: ## remove what was built; what setup fetched stays in .tools
 	rm -rf dist out
 
 .PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-wasm-opt setup-bindgen setup-chromium build crash-wasm run size \
-	test fmt fmt-check clippy wall laws imports unit wasm32 host-calls fuzz interleave sim-laws recovery prove envoy page-test demo readme-picture \
-	bench-classify bench-gate bench-cost mutants clean
+	test fmt fmt-check clippy wall laws imports unit tools-test wasm32 host-calls fuzz interleave sim-laws recovery report prove envoy page-test demo readme-picture \
+	bench bench-classify bench-gate bench-overhead mutants clean

@@ -40,7 +40,7 @@ class Cells:
         return kept["result"] if kept.get("stamp") == self.stamp else None
 
     def put(self, name, result):
-        kept = {"name": name, "stamp": self.stamp, "machine": machine(), "result": result}
+        kept = {"name": name, "stamp": self.stamp, "machine": machine(), "commit": commit(), "result": result}
         path = self.path(name)
         whole = path.with_suffix(f".{os.getpid()}")
         whole.write_text(json.dumps(kept))

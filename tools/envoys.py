@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -37,7 +38,9 @@ class Process:
             "http_filters": filters,
         }
         chain = {"filters": [{"name": "http", "typed_config": manager}]}
-        listener = {"name": "front", "address": address(self.port), "filter_chains": [chain]}
+        # Connections are dealt out evenly to the workers.
+        listener = {"name": "front", "address": address(self.port), "filter_chains": [chain],
+                    "connection_balance_config": {"exact_balance": {}}}
         bootstrap = {
             "static_resources": {"listeners": [listener], "clusters": clusters},
             "admin": {"address": address(self.admin)},
@@ -88,9 +91,9 @@ class Process:
 
 
 class Envoy(Process):
-    """`wasm`: none, or a module's path and its configuration."""
+    """`wasm`: none, or a module's path and its configuration. `filters`: what stands before all else."""
 
-    def __init__(self, folder, upstream, wasm, workers=1):
+    def __init__(self, folder, upstream, wasm, filters=(), workers=1):
         gate, attempt = ([half(*wasm, place)] if wasm else [] for place in ("gate", "attempt"))
         route = {"match": {"prefix": "/"}, "route": {"cluster": "provider", "timeout": "600s"}}
         endpoint = {"endpoint": {"address": address(upstream)}}
@@ -99,7 +102,7 @@ class Envoy(Process):
             "circuit_breakers": {"thresholds": [{"max_retries": 100000}]},
             "load_assignment": {"cluster_name": "provider", "endpoints": [{"lb_endpoints": [endpoint]}]},
         }
-        super().__init__(folder, [route], [*gate, buffer(), router(attempt)], [cluster], workers)
+        super().__init__(folder, [route], [*filters, *gate, buffer(), router(attempt)], [cluster], workers)
 
 
 def half(module, configuration, place):
@@ -112,6 +115,26 @@ def half(module, configuration, place):
                           "value": configuration},
     }
     return {"name": place, "typed_config": {"@type": f"{TYPES}.filters.http.wasm.v3.Wasm", "config": config}}
+
+
+def local_ratelimit(per_second):
+    """By default it does nothing, so it is told to, for every call."""
+    always = {"default_value": {"numerator": 100, "denominator": "HUNDRED"}}
+    return {"name": "local_ratelimit", "typed_config": {
+        "@type": f"{TYPES}.filters.http.local_ratelimit.v3.LocalRateLimit",
+        "stat_prefix": "local", "filter_enabled": always, "filter_enforced": always,
+        "token_bucket": {"max_tokens": per_second, "tokens_per_fill": per_second, "fill_interval": "1s"}}}
+
+
+def adaptive_concurrency(at_least):
+    """Its documentation's example, but it lets so many calls run whatever it measures."""
+    return {"name": "adaptive_concurrency", "typed_config": {
+        "@type": f"{TYPES}.filters.http.adaptive_concurrency.v3.AdaptiveConcurrency",
+        "gradient_controller_config": {
+            "sample_aggregate_percentile": {"value": 90},
+            "concurrency_limit_params": {"concurrency_update_interval": "0.1s"},
+            "min_rtt_calc_params": {"jitter": {"value": 10}, "interval": "60s", "request_count": 50,
+                                    "min_concurrency": at_least}}}}
 
 
 def buffer():
@@ -129,6 +152,12 @@ def router(upstream_filters):
 
 def address(port):
     return {"socket_address": {"address": "127.0.0.1", "port_value": port}}
+
+
+def envoy_version():
+    shown = subprocess.run([os.environ["ENVOY"], "--version"], capture_output=True, text=True).stdout
+    found = re.search(r"/(\d+\.\d+\.\d+)/", shown)
+    return f"Envoy {found[1]}" if found else "Envoy of unknown version"
 
 
 def free_ports(count):

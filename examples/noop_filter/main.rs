@@ -1,5 +1,5 @@
 //! A filter that does nothing, at both places where Weir stands: what it costs, any filter costs.
-//! `make bench-cost` measures Weir against it.
+//! `make bench-overhead` measures Weir against it.
 
 use proxy_wasm::traits::{Context, HttpContext, RootContext};
 use proxy_wasm::types::ContextType;

@@ -6,6 +6,7 @@ use weir::core::config::Config;
 
 use crate::sim::cell::{PeerName, Scene, Surroundings};
 use crate::sim::clients::Habits;
+use crate::sim::crowd::Crowd;
 use crate::sim::load::Load;
 use crate::sim::models::{Model, parse};
 use crate::sim::tally::Tally;
@@ -26,6 +27,8 @@ fn surroundings(envoys: usize, retries: bool, aborts: f64) -> Surroundings {
             retries,
             ..Habits::default()
         },
+        timeline: None,
+        crowd: Crowd::default(),
     }
 }
 

@@ -89,20 +89,26 @@ pub(crate) fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
 }
 
 fn per_second(times: impl Iterator<Item = Duration>) -> Vec<usize> {
+    per(Duration::from_secs(1), times)
+}
+
+/// The n-th value counts the times from n to n + 1 `step`s.
+pub(crate) fn per(step: Duration, times: impl Iterator<Item = Duration>) -> Vec<usize> {
     let mut counts = vec![];
     for time in times {
-        let second = usize::try_from(time.as_secs()).unwrap_or(usize::MAX);
-        if second >= MAX_SECONDS {
+        let place = time.as_nanos() / step.as_nanos().max(1);
+        let place = usize::try_from(place).unwrap_or(usize::MAX);
+        if place >= MAX_PLACES {
             continue;
         }
-        if counts.len() <= second {
-            counts.resize(second + 1, 0);
+        if counts.len() <= place {
+            counts.resize(place + 1, 0);
         }
-        if let Some(count) = counts.get_mut(second) {
+        if let Some(count) = counts.get_mut(place) {
             *count += 1;
         }
     }
     counts
 }
 
-const MAX_SECONDS: usize = 3600;
+const MAX_PLACES: usize = 3600;

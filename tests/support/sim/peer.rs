@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use weir::core::call::Headers;
 use weir::core::time::Time;
 
 use super::words::Answer;
@@ -17,17 +18,22 @@ pub(crate) type Slot = u32;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub(crate) slot: Slot,
-    /// Rises by one with each call.
+    /// Rises by one with each call; another try of a client's SDK adds [`TRY`].
     pub(crate) number: u64,
 }
 
+/// More than there are calls.
+pub(crate) const TRY: u64 = 1 << 48;
+
 /// What a peer wants done.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Order<T> {
     /// An attempt of the call goes out. It has none that is not over.
     Attempt(Slot),
     /// The client gets an error, or the provider's refusal: the call is over.
     Fail(Slot),
+    /// The same, and the client reads these headers.
+    Refuse(Slot, Headers),
     /// The peer wants to be asked again.
     At(Time, T),
 }
@@ -46,6 +52,10 @@ impl<T> Orders<T> {
 
     pub(crate) fn fail(&mut self, slot: Slot) {
         self.list.push(Order::Fail(slot));
+    }
+
+    pub(crate) fn refuse(&mut self, slot: Slot, headers: Headers) {
+        self.list.push(Order::Refuse(slot, headers));
     }
 
     pub(crate) fn after(&mut self, span: Duration, timer: T) {

@@ -203,7 +203,7 @@ impl<P: Peer> World<P> {
         for order in orders.list.drain(..) {
             match order {
                 Order::Attempt(slot) => self.attempt(slot),
-                Order::Fail(slot) => self.fail(slot),
+                Order::Fail(slot) | Order::Refuse(slot, _) => self.fail(slot),
                 Order::At(at, timer) => self.agenda.plan(at, Event::Peer(timer)),
             }
         }

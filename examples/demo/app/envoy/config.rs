@@ -5,10 +5,11 @@ use std::path::{Path as FilePath, PathBuf};
 use serde_json::{Value, json};
 
 use super::super::path::Path;
+use super::native;
 use super::upstream::{Upstream, cluster};
 
 const API: &str = "type.googleapis.com/envoy";
-/// Longer than any client of the demo waits: no timeout of Envoy's decides.
+/// Longer than any client waits: no timeout of Envoy's decides.
 const LONG: &str = "300s";
 
 /// One path and where it leads.
@@ -20,7 +21,7 @@ pub(crate) struct Front {
 /// All that one Envoy is started with.
 pub(crate) struct Setup {
     pub(crate) fronts: Vec<Front>,
-    /// Weir's cap on concurrent calls.
+    /// Weir's cap on concurrent calls; 0 is none.
     pub(crate) cap: u32,
     /// The plugin.
     pub(crate) wasm: PathBuf,
@@ -63,11 +64,15 @@ impl Setup {
     }
 
     /// Weir's gate, the buffer that lets every call be retried, and Weir's attempt half behind
-    /// the router; or the router alone.
+    /// the router; or the router behind what Envoy has of its own.
     fn filters(&self, path: Path) -> Value {
         let router = format!("{API}.extensions.filters.http.router.v3.Router");
         if path != Path::Weir {
-            return json!([{"name": "envoy.filters.http.router", "typed_config": {"@type": router}}]);
+            let mut filters = native::filters(path);
+            filters.push(
+                json!({"name": "envoy.filters.http.router", "typed_config": {"@type": router}}),
+            );
+            return filters.into();
         }
         json!([
             self.weir(false),
@@ -99,7 +104,7 @@ impl Setup {
     }
 }
 
-/// Weir with a cap and its defaults for everything else.
+/// Weir with a cap, 0 for none, and its defaults for everything else.
 pub(crate) fn weir_config(cap: u32) -> Value {
     json!({"version": 1, "policies": [
         {"name": "demo", "max_concurrent_calls": cap}]})
@@ -110,25 +115,10 @@ fn route(front: &Front) -> Value {
     if let Some(host) = front.upstream.host() {
         set(&mut route, "host_rewrite_literal", json!(host));
     }
-    if front.path == Path::EnvoyRetry {
-        set(&mut route, "retry_policy", retry_policy());
+    if let Some(policy) = native::retry(front.path) {
+        set(&mut route, "retry_policy", policy);
     }
     route
-}
-
-/// The best that Envoy's documentation offers: refusals and lost connections are retried, a
-/// `retry-after` is kept to, and every wait is jittered and grows. The breakers that would stop
-/// the retries are wide open.
-pub(crate) fn retry_policy() -> Value {
-    json!({
-        "retry_on": "retriable-status-codes,connect-failure,refused-stream,reset",
-        "retriable_status_codes": [429, 503, 529],
-        "num_retries": 5,
-        "retry_back_off": {"base_interval": "1s", "max_interval": "10s"},
-        "rate_limited_retry_back_off": {
-            "reset_headers": [{"name": "retry-after", "format": "SECONDS"}],
-            "max_interval": "300s"},
-    })
 }
 
 fn any_port() -> Value {

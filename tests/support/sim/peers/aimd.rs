@@ -1,11 +1,12 @@
-//! AIMD on calls at once with an end to each episode; refused calls wait for their next start.
+//! AIMD on calls at once, one decrease per cascade of refusals; refused calls wait for their next
+//! start.
 //!
-//! Source: NVIDIA DataDesigner `request_admission/controller.py` (x 0.75 once per cascade of
-//! refusals, 2 s of pause or the server's wait, +1 per 25 successes), palantir/dialogue (+1/L per
-//! success while nine tenths of L are in flight); an episode ends when all it began with is over and
-//! the pause too, and one probe got through (TCP NewReno's recovery point). Above where the last
-//! episode began it grows by the slower of the two. First come, first served; a refused call keeps
-//! its place. No call gives up before its client does.
+//! Source: NVIDIA DataDesigner `request_admission/controller.py` (x 0.75 once per cascade, a pause or
+//! the server's wait, +1 per 25 successes above where the last cascade began), palantir/dialogue (+1/L
+//! per success while nine tenths of L are in flight, below it). The pause is 0.4 s, and 2 s there, with
+//! which it serves a fifth less; with a probe before it goes on, as TCP NewReno has, it serves less
+//! too. First come, first served; a refused call keeps its place. No call gives up before its client
+//! does.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,7 +21,7 @@ use super::line::Line;
 /// Calls at once at the start.
 const START: f64 = 64.0;
 const DECREASE: f64 = 0.75;
-const PAUSE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(400);
 /// Successes for one more call at once, above the ceiling.
 const SLOW: f64 = 25.0;
 /// The share of the limit that has to be in use for it to grow.
@@ -30,14 +31,12 @@ const BUSY: f64 = 0.9;
 #[derive(Debug)]
 struct Controller {
     limit: f64,
-    /// Where the last episode began.
+    /// Where the last cascade began.
     ceiling: f64,
+    /// Rises by one with each cascade.
     epoch: u64,
     blocked_until: Time,
-    /// Attempts in flight, by the epoch they began in.
-    in_flight: BTreeMap<u64, u32>,
-    /// An episode has not ended.
-    is_recovering: bool,
+    in_flight: u32,
 }
 
 impl Controller {
@@ -47,42 +46,28 @@ impl Controller {
             ceiling: f64::INFINITY,
             epoch: 0,
             blocked_until: Time(0),
-            in_flight: BTreeMap::new(),
-            is_recovering: false,
+            in_flight: 0,
         }
-    }
-
-    fn total(&self) -> u32 {
-        self.in_flight.values().sum()
     }
 
     /// An attempt starts in the epoch that is returned, if it may.
     fn start(&mut self, now: Time) -> Option<u64> {
-        let most = match self.is_recovering {
-            true => 1,
-            false => self.limit as u32,
-        };
-        if now < self.blocked_until || self.total() >= most {
+        if now < self.blocked_until || self.in_flight >= self.limit as u32 {
             return None;
         }
-        *self.in_flight.entry(self.epoch).or_default() += 1;
+        self.in_flight += 1;
         Some(self.epoch)
     }
 
     /// An attempt is over, whatever came of it.
-    fn over(&mut self, epoch: u64) {
-        if let Some(count) = self.in_flight.get_mut(&epoch) {
-            *count -= 1;
-            if *count == 0 {
-                self.in_flight.remove(&epoch);
-            }
-        }
+    fn over(&mut self) {
+        self.in_flight -= 1;
     }
 
     fn throttled(&mut self, epoch: u64, now: Time, asked: Option<Duration>) {
-        self.over(epoch);
+        self.over();
         if epoch < self.epoch {
-            // Its episode was paid for.
+            // Its cascade was paid for.
             let until = asked.map_or(Time(0), |wait| now + wait);
             self.blocked_until = self.blocked_until.max(until);
             return;
@@ -90,24 +75,17 @@ impl Controller {
         self.ceiling = self.limit;
         self.limit = (self.limit * DECREASE).floor().max(1.0);
         self.epoch += 1;
-        self.is_recovering = true;
         self.blocked_until = self.blocked_until.max(now + asked.unwrap_or(PAUSE));
     }
 
-    fn succeeded(&mut self, epoch: u64) {
-        let total = f64::from(self.total());
-        self.over(epoch);
-        if self.is_recovering {
-            // Its own probe, or one of before that says nothing.
-            self.is_recovering = epoch < self.epoch;
-            return;
-        }
-        if total >= BUSY * self.limit.floor() {
+    fn succeeded(&mut self) {
+        if f64::from(self.in_flight) >= BUSY * self.limit.floor() {
             self.limit += match self.limit < self.ceiling {
                 true => 1.0 / self.limit,
                 false => (1.0 / self.limit).min(1.0 / SLOW),
             };
         }
+        self.over();
     }
 }
 
@@ -186,8 +164,8 @@ impl Peer for Aimd {
     }
 
     fn end(&mut self, slot: Slot, orders: &mut Orders<Timer>) {
-        if let Some(epoch) = self.calls.remove(&slot).and_then(|call| call.epoch) {
-            self.limit.succeeded(epoch);
+        if self.calls.remove(&slot).is_some() {
+            self.limit.succeeded();
         }
         self.start_some(orders);
     }
@@ -195,8 +173,8 @@ impl Peer for Aimd {
     fn leave(&mut self, slot: Slot, orders: &mut Orders<Timer>) {
         if let Some(call) = self.calls.remove(&slot) {
             self.waiting.remove(call.number, slot);
-            if let Some(epoch) = call.epoch {
-                self.limit.over(epoch);
+            if call.epoch.is_some() {
+                self.limit.over();
             }
         }
         self.start_some(orders);
@@ -234,36 +212,29 @@ mod tests {
     }
 
     #[test]
-    fn one_probe_ends_an_episode_or_begins_the_next() {
+    fn a_refusal_after_the_pause_is_the_next_cascade() {
         let mut controller = started(8.0, 2);
         controller.throttled(0, NOW, Some(Duration::from_secs(1)));
         assert_eq!(controller.start(NOW), None, "blocked");
         let later = NOW + Duration::from_secs(1);
-        assert_eq!(controller.start(later), None, "one of before is out");
-        controller.succeeded(0);
         assert_eq!(controller.start(later), Some(1));
-        assert_eq!(controller.start(later), None, "one probe");
+        controller.throttled(0, later, None);
+        assert_eq!(controller.limit, 6.0, "paid for");
         controller.throttled(1, later, None);
         assert_eq!(controller.limit, 4.0);
-        let later = later + PAUSE;
-        assert_eq!(controller.start(later), Some(2));
-        controller.succeeded(2);
-        for _ in 0..4 {
-            assert_eq!(controller.start(later), Some(2));
-        }
-        assert_eq!(controller.start(later), None);
+        assert_eq!(controller.blocked_until, later + PAUSE);
     }
 
     #[test]
     fn it_grows_by_one_per_limit_and_slowly_above_the_ceiling() {
         let mut controller = started(10.0, 9);
-        controller.succeeded(0);
+        controller.succeeded();
         assert!((controller.limit - 10.1).abs() < 1e-9);
         controller.ceiling = 10.1;
         controller.start(NOW);
-        controller.succeeded(0);
+        controller.succeeded();
         assert!((controller.limit - 10.14).abs() < 1e-9);
-        controller.succeeded(0);
+        controller.succeeded();
         assert!((controller.limit - 10.14).abs() < 1e-9, "not in use");
     }
 }

@@ -44,6 +44,7 @@ impl Envoys {
             .extend(inner.list.drain(..).map(|order| match order {
                 Order::Attempt(slot) => Order::Attempt(slot),
                 Order::Fail(slot) => Order::Fail(slot),
+                Order::Refuse(slot, headers) => Order::Refuse(slot, headers),
                 Order::At(at, timer) => Order::At(at, (process, timer)),
             }));
         self.orders = inner.list;

@@ -120,7 +120,7 @@ mod tests {
                 match order {
                     Order::Attempt(slot) => started.push((slot, now.0 / 1_000_000)),
                     Order::At(at, _) => wakes.push((at, None)),
-                    Order::Fail(slot) => panic!("call {slot} fails"),
+                    Order::Fail(slot) | Order::Refuse(slot, _) => panic!("call {slot} fails"),
                 }
             }
         }

@@ -2,8 +2,8 @@
 //!
 //! Source: openai-python `_base_client.py` (`_should_retry`, `_calculate_retry_timeout`) and
 //! `_constants.py`: 2 retries of 408, 409, 429 and 5xx; the server's wait if it is above 0 and at
-//! most 120 s, no retry if it is longer (until 2025 60 s, and a back-off beyond); else 0.5 s x 2^n,
-//! at most 8 s, times 0.75 to 1.
+//! most 120 s, no retry if it is longer or after `x-should-retry: false`; else 0.5 s x 2^n, at most
+//! 8 s, times 0.75 to 1.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,9 +11,9 @@ use std::time::Duration;
 use weir::core::call::Headers;
 
 use super::super::draw::{Draw, For};
-use super::super::peer::{Arrival, Order, Orders, Peer, Slot};
+use super::super::peer::{Arrival, Order, Orders, Peer, Slot, TRY};
 use super::super::words::Answer;
-use super::headers::retry_after;
+use super::headers::{retry_after, text};
 
 /// Retries of a call.
 const MAX_RETRIES: u32 = 2;
@@ -24,7 +24,8 @@ const MAX_RETRY_AFTER: f64 = 120.0;
 
 /// The wait before retry number `retry`, from 0; `None`: no more. `unit` is from 0 to 1.
 fn delay(retry: u32, headers: Option<&Headers>, unit: f64) -> Option<Duration> {
-    if retry >= MAX_RETRIES {
+    let is_told_not_to = |headers: &Headers| text(headers, "x-should-retry") == Some("false");
+    if retry >= MAX_RETRIES || headers.is_some_and(is_told_not_to) {
         return None;
     }
     let asked = headers.and_then(retry_after);
@@ -101,8 +102,9 @@ impl<P: Peer> Sdk<P> {
                 }
                 Order::Fail(slot) => {
                     let answer = answer.filter(|(of, _)| *of == slot);
-                    self.failed(slot, answer.map(|(_, answer)| answer), orders);
+                    self.failed(slot, answer.map(|(_, answer)| &answer.headers), orders);
                 }
+                Order::Refuse(slot, headers) => self.failed(slot, Some(&headers), orders),
                 Order::At(at, timer) => orders.list.push(Order::At(at, Timer::Peer(timer))),
             }
         }
@@ -119,13 +121,12 @@ impl<P: Peer> Sdk<P> {
     fn failed(
         &mut self,
         slot: Slot,
-        answer: Option<&Answer>,
+        headers: Option<&Headers>,
         orders: &mut Orders<Timer<P::Timer>>,
     ) {
         let Some(call) = self.calls.get_mut(&slot) else {
             return;
         };
-        let headers = answer.map(|answer| &answer.headers);
         let delay = match call.stage {
             Stage::Asked => delay(call.retries, headers, self.chance.unit()),
             Stage::Out | Stage::Asleep => None,
@@ -190,8 +191,8 @@ impl<P: Peer> Peer for Sdk<P> {
                     |call: &&mut Call| call.arrival.number == number && call.stage == Stage::Asleep;
                 if let Some(call) = call.filter(is_due) {
                     call.stage = Stage::Asked;
-                    // To the peer it is a new call, and no call before it has its number.
-                    let number = number | u64::from(call.retries) << 48;
+                    // To the peer it is a new call.
+                    let number = number + u64::from(call.retries) * TRY;
                     let arrival = Arrival {
                         number,
                         ..call.arrival
@@ -205,7 +206,89 @@ impl<P: Peer> Peer for Sdk<P> {
 
 #[cfg(test)]
 mod tests {
+    use weir::core::time::Time;
+
+    use super::super::super::clients::{Clients, Habits};
+    use super::super::super::load::Load;
+    use super::super::super::models;
+    use super::super::super::world::{Seen, What, World};
     use super::*;
+
+    /// Refuses a call twice, with a wait, and keeps count of the calls it has.
+    #[derive(Debug)]
+    struct Twice {
+        has: i32,
+        asked: u32,
+    }
+
+    impl Peer for Twice {
+        type Timer = ();
+
+        fn arrive(&mut self, call: Arrival, orders: &mut Orders<()>) {
+            self.asked += 1;
+            match self.asked {
+                1 | 2 => orders.refuse(call.slot, headers("retry-after-ms", "700")),
+                _ => {
+                    self.has += 1;
+                    orders.attempt(call.slot);
+                }
+            }
+        }
+
+        fn head(&mut self, _: Slot, _: &Answer, _: &mut Orders<()>) {}
+
+        fn end(&mut self, _: Slot, _: &mut Orders<()>) {
+            self.has -= 1;
+        }
+
+        fn leave(&mut self, _: Slot, _: &mut Orders<()>) {
+            self.has -= 1;
+        }
+
+        fn timer(&mut self, (): (), _: &mut Orders<()>) {}
+    }
+
+    /// The moments of one call's attempts after it came, and what it was in the end.
+    fn one_call(patience: Duration) -> (Vec<Duration>, Option<What>) {
+        let json = r#"[{"name":"m","kind":"concurrency","limit":1}]"#;
+        let model = models::parse("m.json", json).unwrap().remove(0);
+        let habits = Habits {
+            patience,
+            ..Habits::default()
+        };
+        let seed = (0..).find(|seed| Load::of(&[(1.0, 1.0, 1.0)]).arrivals(*seed).count() == 1);
+        let load = Load::of(&[(1.0, 1.0, 1.0)]);
+        let clients = Clients::new(&load, &model, habits, seed.unwrap());
+        let peer = Sdk::new(Twice { has: 0, asked: 0 }, 1);
+        let mut world = World::new(peer, clients, &model);
+        world.watch();
+        world.run();
+        assert_eq!(
+            world.peer.inner.has, 0,
+            "it was told of no end that was none"
+        );
+        let seen: Vec<Seen> = world.seen.take().unwrap();
+        let came: Time = seen[0].at;
+        let attempts = seen
+            .iter()
+            .filter(|seen| matches!(seen.what, What::Attempt { .. }));
+        let attempts = attempts.map(|seen| seen.at.since(came)).collect();
+        (attempts, seen.last().map(|seen| seen.what))
+    }
+
+    #[test]
+    fn a_peers_own_refusals_are_retried_when_they_say() {
+        let (attempts, last) = one_call(Duration::from_secs(30));
+        assert_eq!(attempts, [Duration::from_millis(1400)]);
+        assert_eq!(last, Some(What::Ended));
+    }
+
+    #[test]
+    fn the_peer_has_nothing_of_a_client_that_leaves_between_two_tries() {
+        let (attempts, last) = one_call(Duration::from_millis(1000));
+        assert!(attempts.is_empty());
+        assert_eq!(last, Some(What::Left));
+    }
 
     fn headers(name: &str, value: &str) -> Headers {
         vec![(name.as_bytes().to_vec(), value.as_bytes().to_vec())]
@@ -230,6 +313,7 @@ mod tests {
             ("retry-after", "-1", Some(500)),
             ("retry-after", "soon", Some(500)),
             ("retry-after-ms", "1500", Some(1500)),
+            ("x-should-retry", "false", None),
         ] {
             let headers = headers(name, value);
             assert_eq!(millis(0, Some(&headers), 0.0), expected, "{name} {value}");

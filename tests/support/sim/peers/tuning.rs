@@ -53,16 +53,16 @@ pub(crate) fn rate(name: &'static str, model: &Model, peer: fn(Rate) -> AnyPeer)
     static FOUND: Mutex<BTreeMap<String, Rate>> = Mutex::new(BTreeMap::new());
     let grid = match documented_rate(model) {
         Some(rate) => vec![
-            rate,
             Rate { burst: 1.0, ..rate },
             Rate {
                 burst: (rate.burst / 2.0).max(1.0),
                 ..rate
             },
+            rate,
         ],
         None => {
-            let bursts = |per_second: f64| [1.0, 5.0, 20.0].map(|burst| Rate { per_second, burst });
-            RATES.into_iter().flat_map(bursts).collect()
+            let bursts = |per_second: f64| [20.0, 5.0, 1.0].map(|burst| Rate { per_second, burst });
+            rates(model).into_iter().flat_map(bursts).collect()
         }
     };
     best(&FOUND, name, model, grid, |rate, _| peer(rate))
@@ -77,6 +77,20 @@ pub(crate) fn cap(name: &'static str, model: &Model, peer: fn(u32, u64) -> AnyPe
     };
     best(&FOUND, name, model, grid, peer)
 }
+
+/// Rates to choose from, in calls a second, rising.
+fn rates(model: &Model) -> Vec<f64> {
+    match &model.limits[..] {
+        [Limit::Concurrency(limit)] => {
+            let even = limit.0 as f64 / model.service.mean.as_secs_f64();
+            SHARES.map(|share| even * share).to_vec()
+        }
+        _ => RATES.to_vec(),
+    }
+}
+
+/// Of what a limit on concurrency takes of calls of mean length.
+const SHARES: [f64; 8] = [0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2];
 
 /// In calls a second.
 const RATES: [f64; 16] = [
@@ -139,11 +153,11 @@ fn best<T: Copy>(
             .map(|load| score(model, load, peer(choice, SEED)))
             .sum()
     };
-    // The first of equals.
+    // The last of equals: the fastest.
     let (_, chosen) = grid
         .iter()
         .map(|choice| (score(*choice), *choice))
-        .reduce(|best, next| if next.0 > best.0 { next } else { best })
+        .reduce(|best, next| if next.0 >= best.0 { next } else { best })
         .expect("a grid");
     found
         .lock()

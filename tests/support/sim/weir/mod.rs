@@ -18,7 +18,7 @@ use weir::core::time::Time;
 use super::crowd::Crowd;
 use super::draw::{Draw, For};
 use super::memhost::memory::{Memory, Random};
-use super::peer::{Arrival, Orders, Peer, Slot};
+use super::peer::{Arrival, Orders, Peer, Slot, TRY};
 use super::words::Answer;
 use router::Seat;
 use vm::{Timer, Vm, VmId};
@@ -151,7 +151,7 @@ impl Weir {
             pair(":authority", "llm"),
             pair(":path", "/v1/chat/completions"),
         ];
-        let whose = self.crowd.of(self.seed, number);
+        let whose = self.crowd.of(self.seed, number % TRY);
         let said = self.crowd.headers(whose);
         headers.extend(said.iter().map(|(name, value)| pair(name, value)));
         headers

@@ -266,7 +266,7 @@ impl Weir {
             self.lose(slot, orders);
         } else if status != 200 {
             self.finish(slot, orders);
-            orders.fail(slot);
+            orders.refuse(slot, headers);
         }
     }
 
@@ -304,7 +304,7 @@ impl Weir {
             });
         }
         self.finish(slot, orders);
-        orders.fail(slot);
+        orders.refuse(slot, headers);
     }
 
     /// The client has its answer to the end.
