@@ -178,7 +178,7 @@ impl Stream {
         let envoy = &self.vm.host;
         let plain = self
             .vm
-            .ask(|worker, _, now| worker.answer_plainly(now, self.id));
+            .ask_at_no_time(|worker| worker.answer_plainly(self.id));
         if let Some(edits) = plain.flatten() {
             return self.edit_answer(&edits);
         }
@@ -204,6 +204,14 @@ impl Stream {
 
 impl Context for Stream {
     fn on_done(&mut self) -> bool {
+        let is_over = self.vm.ask_at_no_time(|worker| match self.half {
+            Half::Gate => worker.end_plainly(self.id),
+            Half::Attempt => worker.end_attempt_plainly(self.id),
+            Half::Unknown => true,
+        });
+        if is_over == Some(true) {
+            return true;
+        }
         self.vm.ask(|worker, host, now| match self.half {
             Half::Gate => worker.end(host, now, self.id),
             Half::Attempt => worker.end_attempt(host, now, self.id),
@@ -317,7 +325,10 @@ impl HttpContext for Stream {
 
 impl Stream {
     fn end_answer(&self) {
-        if self.half == Half::Gate {
+        let waits = self
+            .vm
+            .ask_at_no_time(|worker| worker.waits_for_end(self.id));
+        if self.half == Half::Gate && waits == Some(true) {
             self.vm
                 .ask(|worker, host, now| worker.end_answer(host, now, self.id));
         }

@@ -59,7 +59,7 @@ fn queued() -> Made {
 /// All that a call costs that starts at once and succeeds.
 const AT_ONCE: [(&str, u64); 7] = [
     ("change_header", 5),
-    ("clock_time_get", 8),
+    ("clock_time_get", 4),
     ("get_header_map_pairs", 3),
     ("get_property", 4),
     ("get_shared_data", 2),

@@ -71,25 +71,29 @@ impl Worker {
     }
 
     /// The same for a success that the attempt half has just let go: of that all is known, and nothing is
-    /// left to do but to add what Weir has to say. None if it is no such answer, for which
-    /// [`Worker::answer`] is there.
-    pub fn answer_plainly(&mut self, now: Time, gate: StreamId) -> Option<Vec<Edit>> {
+    /// left to do but to add what Weir has to say, which needs no time. None if it is no such answer, for
+    /// which [`Worker::answer`] is there.
+    pub fn answer_plainly(&mut self, gate: StreamId) -> Option<Vec<Edit>> {
         let call = self.calls.get_mut(self.streams.get(&gate)?)?;
+        let started = call.started?;
         let is_plain = call.has_succeeded
             && call.stage == Stage::Going
             && !(call.has_grant || call.hold_broken || call.is_shadow());
         is_plain.then(|| {
             call.has_failed = false;
-            finish(call, now, &[])
+            finish(call, started, &[])
         })
+    }
+
+    /// Whether the end of the answer to the client frees anything.
+    pub fn waits_for_end(&self, gate: StreamId) -> bool {
+        let call = self.streams.get(&gate).and_then(|id| self.calls.get(id));
+        call.is_some_and(|call| call.has_grant)
     }
 
     /// The answer to the client ended. Only without an attempt half does that free the slot.
     pub fn end_answer(&mut self, host: &impl Host, now: Time, gate: StreamId) {
-        let call = self.streams.get(&gate).and_then(|id| self.calls.get(id));
-        if call.is_some_and(|call| call.has_grant)
-            && let Some((id, mut call)) = self.lift_by_stream(gate)
-        {
+        if let Some((id, mut call)) = self.lift_by_stream(gate) {
             self.return_grant(host, now, &mut call);
             self.keep(id, call);
         }

@@ -239,6 +239,27 @@ impl Worker {
         self.conclude(host, now, call, stream, body)
     }
 
+    /// The same as [`Worker::end_attempt`] for an attempt that has given back what it had, which needs no
+    /// time. False if it has not.
+    pub fn end_attempt_plainly(&mut self, stream: StreamId) -> bool {
+        let Some(id) = self.streams.get(&stream) else {
+            return true;
+        };
+        if let Some(call) = self.calls.get_mut(id) {
+            let has_slot = |attempt: &Attempt| attempt.has_slot || attempt.reading.is_some();
+            if call.gate.is_none()
+                || call.is_held_by(stream)
+                || call.attempts.get(&stream).is_some_and(has_slot)
+            {
+                return false;
+            }
+            call.attempts.remove(&stream);
+            call.has_succeeded = false;
+        }
+        self.streams.remove(&stream);
+        true
+    }
+
     /// An attempt is over, however it ended.
     pub fn end_attempt(&mut self, host: &impl Host, now: Time, stream: StreamId) {
         let Some((id, mut call)) = self.lift_by_stream(stream) else {
