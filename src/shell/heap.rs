@@ -37,12 +37,19 @@ struct Heap(UnsafeCell<Lists>);
 // SAFETY: a VM has one thread.
 unsafe impl Sync for Heap {}
 
+#[cfg(target_family = "wasm")]
 #[global_allocator]
-static HEAP: Heap = Heap(UnsafeCell::new(Lists {
-    free: [None; SIZES],
-    rest: ptr::null_mut(),
-    left: 0,
-}));
+static HEAP: Heap = Heap::new();
+
+impl Heap {
+    const fn new() -> Heap {
+        Heap(UnsafeCell::new(Lists {
+            free: [None; SIZES],
+            rest: ptr::null_mut(),
+            left: 0,
+        }))
+    }
+}
 
 /// Which list a block comes from; none if it is the standard library's.
 fn list_of(layout: Layout) -> Option<usize> {
@@ -121,5 +128,86 @@ unsafe impl GlobalAlloc for Heap {
             }
         }
         new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Block {
+        at: *mut u8,
+        layout: Layout,
+        mark: u8,
+    }
+
+    impl Block {
+        fn bytes(&mut self) -> &mut [u8] {
+            unsafe { std::slice::from_raw_parts_mut(self.at, self.layout.size()) }
+        }
+
+        /// Nobody else was given a part of it.
+        fn is_whole(&mut self) -> bool {
+            let mark = self.mark;
+            self.bytes().iter().all(|byte| *byte == mark)
+        }
+    }
+
+    #[test]
+    fn blocks_are_aligned_and_nobody_elses_however_they_come_and_go() {
+        let heap = Heap::new();
+        let mut blocks: Vec<Block> = Vec::new();
+        let mut random = 1_u64;
+        let mut draw = |below: usize| {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (random >> 33) as usize % below
+        };
+        for step in 0..20_000 {
+            let most = if draw(4) == 0 { 5000 } else { 300 };
+            let size = 1 + draw(most);
+            let mark = (step % 251) as u8;
+            match draw(3) {
+                0 if !blocks.is_empty() => {
+                    let mut block = blocks.swap_remove(draw(blocks.len()));
+                    assert!(block.is_whole());
+                    unsafe { heap.dealloc(block.at, block.layout) };
+                }
+                1 if !blocks.is_empty() => {
+                    let place = draw(blocks.len());
+                    let block = &mut blocks[place];
+                    let kept = size.min(block.layout.size());
+                    block.at = unsafe { heap.realloc(block.at, block.layout, size) };
+                    block.layout = Layout::from_size_align(size, block.layout.align()).unwrap();
+                    let mark = block.mark;
+                    assert!(block.bytes()[..kept].iter().all(|byte| *byte == mark));
+                    block.bytes().fill(mark);
+                }
+                _ if blocks.len() < 300 => {
+                    let layout = Layout::from_size_align(size, 1 << draw(6)).unwrap();
+                    let at = unsafe { heap.alloc(layout) };
+                    assert!(!at.is_null() && at.addr() % layout.align() == 0);
+                    let mut block = Block { at, layout, mark };
+                    block.bytes().fill(mark);
+                    blocks.push(block);
+                }
+                _ => {}
+            }
+        }
+        for mut block in blocks {
+            assert!(block.is_whole());
+            unsafe { heap.dealloc(block.at, block.layout) };
+        }
+    }
+
+    #[test]
+    fn what_is_given_back_is_the_next_of_its_size() {
+        let heap = Heap::new();
+        let layout = |size| Layout::from_size_align(size, 8).unwrap();
+        let first = unsafe { heap.alloc(layout(40)) };
+        unsafe { heap.dealloc(first, layout(40)) };
+        assert_eq!(unsafe { heap.alloc(layout(33)) }, first);
+        assert_ne!(unsafe { heap.alloc(layout(33)) }, first);
     }
 }

@@ -1,7 +1,7 @@
 //! The port over proxy-wasm. It turns callbacks into calls of the core and carries out what comes
 //! back; it decides nothing.
 
-#[cfg(target_family = "wasm")]
+#[cfg(any(test, target_family = "wasm"))]
 #[allow(unsafe_code)] // An allocator is unsafe by its nature.
 mod heap;
 mod host;
