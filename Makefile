@@ -22,7 +22,7 @@ PARTS := setup fmt-check clippy wall laws size imports unit tools-test figures-c
 help: ## list these commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "%-14s %s\n", $$1, $$2 }'
 
-setup: setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium ## fetch all that the other commands need
+setup: setup-lint setup-wasm setup-envoy setup-node setup-wasm-opt setup-bindgen setup-chromium ## fetch all that the other commands need
 
 setup-lint: ## rustfmt and clippy
 	@tools/setup.sh lint
@@ -36,13 +36,16 @@ setup-envoy: ## the pinned Envoy; ENVOY=path takes another
 setup-node: ## Node, to run tests on wasm32
 	@tools/setup.sh node
 
+setup-wasm-opt: ## what makes the plugin smaller, where it can be had
+	@tools/wasm_opt.sh setup
+
 setup-bindgen: ## the runner of wasm32 tests, built once in some minutes
 	@tools/setup.sh bindgen
 
 setup-chromium: ## a browser to look at pages with, where one can be had
 	@tools/chromium.sh setup
 
-build: setup-wasm ## the plugin: dist/weir.wasm
+build: setup-wasm setup-wasm-opt ## the plugin: dist/weir.wasm
 	@tools/wasm.sh build $(WASM)
 	@tools/size.sh $(WASM)
 
@@ -175,6 +178,6 @@ clean: ## remove what was built; what setup fetched stays in .tools
 	cargo clean
 	rm -rf dist out
 
-.PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-bindgen setup-chromium build crash-wasm run size \
+.PHONY: help setup setup-lint setup-wasm setup-envoy setup-node setup-wasm-opt setup-bindgen setup-chromium build crash-wasm run size \
 	test fmt fmt-check clippy wall laws imports unit tools-test wasm32 host-calls fuzz interleave sim-laws recovery scale report figures figures-check prove envoy page-test demo readme-picture \
 	bench bench-classify bench-gate bench-overhead mutants clean

@@ -3,7 +3,8 @@
 #
 #   tools/wasm.sh setup            settle on a toolchain and remember it
 #   tools/wasm.sh cargo build ...  cargo for wasm32-unknown-unknown, in the current folder
-#   tools/wasm.sh build OUT        the plugin, built for size, copied to OUT
+#   tools/wasm.sh build OUT        the plugin, copied to OUT: built for speed and then made smaller by
+#                                  wasm-opt, or where that is not to be had, built for size
 #   tools/wasm.sh crash OUT        for a test: a plugin that ends its VM at a request with the header
 #                                  x-weir-test-crash
 #   tools/wasm.sh noop OUT         for a measurement: a filter that does nothing, built as the plugin is
@@ -125,7 +126,7 @@ run_cargo() {
 }
 
 build() {
-    make_plugin plugin/weir "$1" build --lib --profile plugin
+    shipped plugin/weir "$1" --lib
 }
 
 # Unoptimised, so that it and the plugin leave each other's files alone.
@@ -134,7 +135,21 @@ crash() {
 }
 
 noop() {
-    make_plugin plugin/examples/noop_filter "$1" build --example noop_filter --profile plugin
+    shipped plugin/examples/noop_filter "$1" --example noop_filter
+}
+
+# What is built for speed is above the plugin's budget of size until wasm-opt has been at it, and with the
+# compiler's own measure of what to inline even then.
+shipped() {
+    local made=$1 out=$2
+    shift 2
+    if "$here/tools/wasm_opt.sh" have; then
+        make_plugin "$made" "$out" rustc --profile plugin "$@" -- -C llvm-args=-inline-threshold=50
+        "$here/tools/wasm_opt.sh" run "$out" "$out.$$"
+        mv "$out.$$" "$out"
+    else
+        CARGO_PROFILE_PLUGIN_OPT_LEVEL=z make_plugin "$made" "$out" rustc --profile plugin "$@"
+    fi
 }
 
 make_plugin() {

@@ -7,9 +7,31 @@
 
 /// FNV-1a over 64 bits.
 pub fn fnv64(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(OFFSET_64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(PRIME_64)
-    })
+    let mut hash = Fnv64::default();
+    hash.write(bytes);
+    hash.0
+}
+
+/// The same of bytes that come one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fnv64(
+    /// The hash of what has come so far.
+    pub u64,
+);
+
+impl Fnv64 {
+    /// More bytes come.
+    pub fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(PRIME_64);
+        }
+    }
+}
+
+impl Default for Fnv64 {
+    fn default() -> Fnv64 {
+        Fnv64(OFFSET_64)
+    }
 }
 
 /// FNV-1a over 128 bits: wide enough to stand for a key without keeping the key.

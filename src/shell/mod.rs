@@ -1,6 +1,9 @@
 //! The port over proxy-wasm. It turns callbacks into calls of the core and carries out what comes
 //! back; it decides nothing.
 
+#[cfg(any(test, target_family = "wasm"))]
+#[allow(unsafe_code)] // An allocator is unsafe by its nature.
+mod heap;
 mod host;
 mod root;
 mod stream;

@@ -57,41 +57,47 @@ impl Stream {
     /// A call whose gate is shut may go elsewhere first.
     fn turn_or_arrive(&self, request: &Request<'_>) -> Action {
         let host = &self.vm.host;
-        let turn = self
-            .vm
-            .ask(|worker, host, now| worker.turn_elsewhere(host, now, request, &self.config));
-        let Some(turn) = turn.flatten() else {
-            return self.arrive(request);
+        let turned = self.vm.ask(|worker, host, now| {
+            match worker.turn_elsewhere(host, now, request, &self.config) {
+                Some(turn) => Err(turn),
+                None => Ok(worker.arrive(host, now, self.id, request, &self.config)),
+            }
+        });
+        let turn = match turned {
+            None => return Action::Continue,
+            Some(Ok(arrived)) => return self.carry_out(arrived),
+            Some(Err(turn)) => turn,
         };
         host.edit(Map::Request, &[turn.edit]);
         host.choose_route_again();
-        self.arrive(&Request {
+        let request = Request {
             cluster: &turn.cluster,
             headers: &host.headers(Map::Request),
             ..*request
-        })
-    }
-
-    fn arrive(&self, request: &Request<'_>) -> Action {
-        let host = &self.vm.host;
+        };
         let arrived = self
             .vm
-            .ask(|worker, host, now| worker.arrive(host, now, self.id, request, &self.config));
+            .ask(|worker, host, now| worker.arrive(host, now, self.id, &request, &self.config));
+        arrived.map_or(Action::Continue, |arrived| self.carry_out(arrived))
+    }
+
+    fn carry_out(&self, arrived: Arrived) -> Action {
+        let host = &self.vm.host;
         let mark = |marked: Marked| {
             host.edit(Map::Request, &marked.edits);
             host.leave(REFERENCE, &marked.reference);
         };
         match arrived {
-            None | Some(Arrived::Untouched) => Action::Continue,
-            Some(Arrived::Start(marked)) => {
+            Arrived::Untouched => Action::Continue,
+            Arrived::Start(marked) => {
                 mark(marked);
                 Action::Continue
             }
-            Some(Arrived::Wait(marked)) => {
+            Arrived::Wait(marked) => {
                 mark(marked);
                 Action::Pause
             }
-            Some(Arrived::Refuse(reply)) => {
+            Arrived::Refuse(reply) => {
                 host.reply(&reply);
                 Action::Pause
             }
@@ -130,7 +136,8 @@ impl Stream {
         Action::Continue
     }
 
-    fn begin_answer(&self, headers: Headers, is_whole: bool) -> Action {
+    fn begin_answer(&self, is_whole: bool) -> Action {
+        let headers = self.vm.host.headers(Map::Response);
         let head = AnswerHead {
             status: status_of(&headers),
             headers,
@@ -140,6 +147,11 @@ impl Stream {
             .vm
             .ask(|worker, host, now| worker.begin_answer(host, now, self.id, head));
         self.follow(next)
+    }
+
+    fn reads(&self) -> bool {
+        let reads = self.vm.ask_at_no_time(|worker| worker.reads(self.id));
+        reads.unwrap_or(false)
     }
 
     fn read_answer(&self, size: usize, is_end: bool) -> Action {
@@ -162,9 +174,16 @@ impl Stream {
         }
     }
 
-    fn answer(&self, headers: &Headers) {
-        let status = status_of(headers);
+    fn answer(&self) {
         let envoy = &self.vm.host;
+        let plain = self
+            .vm
+            .ask_at_no_time(|worker| worker.answer_plainly(self.id));
+        if let Some(edits) = plain.flatten() {
+            return self.edit_answer(&edits);
+        }
+        let headers = &envoy.headers(Map::Response);
+        let status = status_of(headers);
         let details = envoy.property(&["response", "code_details"]);
         let origin = Origin {
             details: &details.unwrap_or_default(),
@@ -185,6 +204,14 @@ impl Stream {
 
 impl Context for Stream {
     fn on_done(&mut self) -> bool {
+        let is_over = self.vm.ask_at_no_time(|worker| match self.half {
+            Half::Gate => worker.end_plainly(self.id),
+            Half::Attempt => worker.end_attempt_plainly(self.id),
+            Half::Unknown => true,
+        });
+        if is_over == Some(true) {
+            return true;
+        }
         self.vm.ask(|worker, host, now| match self.half {
             Half::Gate => worker.end(host, now, self.id),
             Half::Attempt => worker.end_attempt(host, now, self.id),
@@ -238,24 +265,25 @@ impl HttpContext for Stream {
 
     fn on_http_request_body(&mut self, _: usize, end_of_stream: bool) -> Action {
         if self.half == Half::Attempt && end_of_stream {
-            self.vm.ask(|worker, _, _| worker.complete_request(self.id));
+            self.vm
+                .ask_at_no_time(|worker| worker.complete_request(self.id));
         }
         Action::Continue
     }
 
     fn on_http_request_trailers(&mut self, _: usize) -> Action {
         if self.half == Half::Attempt {
-            self.vm.ask(|worker, _, _| worker.complete_request(self.id));
+            self.vm
+                .ask_at_no_time(|worker| worker.complete_request(self.id));
         }
         Action::Continue
     }
 
     fn on_http_response_headers(&mut self, _: usize, end_of_stream: bool) -> Action {
-        let headers = self.vm.host.headers(Map::Response);
         let action = match self.half {
-            Half::Attempt => self.begin_answer(headers, end_of_stream),
+            Half::Attempt => self.begin_answer(end_of_stream),
             Half::Gate => {
-                self.answer(&headers);
+                self.answer();
                 if end_of_stream {
                     self.end_answer();
                 }
@@ -270,13 +298,13 @@ impl HttpContext for Stream {
     fn on_http_response_body(&mut self, size: usize, end_of_stream: bool) -> Action {
         self.kept = size;
         let action = match self.half {
-            Half::Attempt => self.read_answer(size, end_of_stream),
+            Half::Attempt if end_of_stream || self.reads() => self.read_answer(size, end_of_stream),
             Half::Gate | Half::Unknown if end_of_stream => {
                 self.end_answer();
                 Action::Continue
             }
             // It streams by.
-            Half::Gate | Half::Unknown => return Action::Continue,
+            _ => return Action::Continue,
         };
         self.vm.keep_pace(&self.pace);
         action
@@ -297,7 +325,10 @@ impl HttpContext for Stream {
 
 impl Stream {
     fn end_answer(&self) {
-        if self.half == Half::Gate {
+        let waits = self
+            .vm
+            .ask_at_no_time(|worker| worker.waits_for_end(self.id));
+        if self.half == Half::Gate && waits == Some(true) {
             self.vm
                 .ask(|worker, host, now| worker.end_answer(host, now, self.id));
         }

@@ -56,6 +56,12 @@ impl Vm {
         Some(question(&mut worker, &self.host, now))
     }
 
+    /// Asks the core what depends on no time, and does not read the clock for it.
+    pub(super) fn ask_at_no_time<T>(&self, question: impl FnOnce(&mut Worker) -> T) -> Option<T> {
+        let mut worker = self.worker.try_borrow_mut().ok()?;
+        Some(question(&mut worker))
+    }
+
     /// Carries out what a root's callback decided.
     pub(super) fn act(&self, actions: Vec<Action>) {
         for action in actions {

@@ -63,6 +63,10 @@ fn the_answer_is_the_providers_to_the_last_header() {
     sim.run(ms(100));
     assert_eq!(sim.count("refusals.class.rate"), 1);
     assert_eq!(sim.count("retries.class.rate"), 1, "it would have been");
+    let success = sim.arrive(Ask::on(0));
+    sim.answer(success, Reply::ok());
+    assert_eq!(sim.state(success), State::Answered(200));
+    assert_eq!(sim.got(success, "x-weir-attempts"), None);
     sim.check_empty();
 }
 

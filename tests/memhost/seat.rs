@@ -117,6 +117,9 @@ impl Vm for Seat {
         headers: &Headers,
         told: Told,
     ) -> Vec<Edit> {
+        if let Some(edits) = self.worker.answer_plainly(gate) {
+            return edits;
+        }
         let origin = Origin {
             details: told.details.as_bytes(),
             flags: || told.flags,
@@ -130,11 +133,15 @@ impl Vm for Seat {
     }
 
     fn end(&mut self, now: Time, gate: StreamId) {
-        self.worker.end(&self.host, now, gate);
+        if !self.worker.end_plainly(gate) {
+            self.worker.end(&self.host, now, gate);
+        }
     }
 
     fn end_attempt(&mut self, now: Time, stream: StreamId) {
-        self.worker.end_attempt(&self.host, now, stream);
+        if !self.worker.end_attempt_plainly(stream) {
+            self.worker.end_attempt(&self.host, now, stream);
+        }
     }
 
     fn roots(&self) -> usize {

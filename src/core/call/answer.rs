@@ -1,5 +1,7 @@
 //! The gate half sees what the client is about to receive.
 
+use std::borrow::Cow;
+
 use super::end::return_grant;
 use super::state::{Call, Stage};
 use super::verdict::for_all;
@@ -66,6 +68,27 @@ impl Worker {
         };
         self.keep(id, call);
         changes
+    }
+
+    /// The same for a success that the attempt half has just let go: of that all is known, and nothing is
+    /// left to do but to add what Weir has to say, which needs no time. None if it is no such answer, for
+    /// which [`Worker::answer`] is there.
+    pub fn answer_plainly(&mut self, gate: StreamId) -> Option<Vec<Edit>> {
+        let call = self.calls.get_mut(self.streams.get(&gate)?)?;
+        let started = call.started?;
+        let is_plain = call.has_succeeded
+            && call.stage == Stage::Going
+            && !(call.has_grant || call.hold_broken || call.is_shadow());
+        is_plain.then(|| {
+            call.has_failed = false;
+            finish(call, started, &[])
+        })
+    }
+
+    /// Whether the end of the answer to the client frees anything.
+    pub fn waits_for_end(&self, gate: StreamId) -> bool {
+        let call = self.streams.get(&gate).and_then(|id| self.calls.get(id));
+        call.is_some_and(|call| call.has_grant)
     }
 
     /// The answer to the client ended. Only without an attempt half does that free the slot.
@@ -205,7 +228,7 @@ fn dropped_by(
 }
 
 /// Puts the provider's answer back as it was and adds what Weir has to say.
-fn finish(call: &mut Call, now: Time, headers: &Headers) -> Vec<Edit> {
+fn finish(call: &mut Call, now: Time, headers: &[(Vec<u8>, Vec<u8>)]) -> Vec<Edit> {
     call.stage = Stage::Answered;
     let undo = std::mem::take(&mut call.undo);
     let mut changes = Vec::new();
@@ -213,13 +236,15 @@ fn finish(call: &mut Call, now: Time, headers: &Headers) -> Vec<Edit> {
         changes.push(Edit::Set(":status".into(), status.to_string().into_bytes()));
     }
     changes.extend(undo.added.iter().map(|name| Edit::Remove((*name).into())));
-    let mut seen = headers.clone();
-    for (name, value) in undo.removed {
-        if let Ok(text) = std::str::from_utf8(&name) {
+    for (name, value) in &undo.removed {
+        if let Ok(text) = std::str::from_utf8(name) {
             changes.push(Edit::Add(text.to_owned().into(), value.clone()));
         }
-        seen.push((name, value));
     }
+    let seen = match undo.removed.is_empty() {
+        true => Cow::Borrowed(headers),
+        false => Cow::Owned([headers, &undo.removed].concat()),
+    };
     let queued = call.started.unwrap_or(now).since(call.arrived);
     changes.extend(edits(&Finished {
         attempts: call.attempts_made,

@@ -192,6 +192,7 @@ impl Worker {
             backoff: Backoff::default(),
             passed: None,
             undo: Undo::default(),
+            has_succeeded: false,
             hold_broken: false,
             has_failed: false,
             due: None,

@@ -104,6 +104,7 @@ impl Worker {
         call.attempts_made = call.attempts_made.max(begin.number);
         call.forget_refusal();
         call.orphaned = None;
+        call.has_succeeded = false;
         call.hold_broken = false;
         let left = begin
             .route_timeout
@@ -203,6 +204,7 @@ impl Worker {
         if status < 300 || !may_refuse(status, rules) {
             // It goes to the client, whatever a hedged attempt beside it was told.
             call.forget_refusal();
+            call.has_succeeded = (200..300).contains(&status);
             self.tell_accepted(host, now, call, stream, is_whole);
             if is_whole {
                 self.give_back(host, now, call, stream);
@@ -237,6 +239,27 @@ impl Worker {
         self.conclude(host, now, call, stream, body)
     }
 
+    /// The same as [`Worker::end_attempt`] for an attempt that has given back what it had, which needs no
+    /// time. False if it has not.
+    pub fn end_attempt_plainly(&mut self, stream: StreamId) -> bool {
+        let Some(id) = self.streams.get(&stream) else {
+            return true;
+        };
+        if let Some(call) = self.calls.get_mut(id) {
+            let has_slot = |attempt: &Attempt| attempt.has_slot || attempt.reading.is_some();
+            if call.gate.is_none()
+                || call.is_held_by(stream)
+                || call.attempts.get(&stream).is_some_and(has_slot)
+            {
+                return false;
+            }
+            call.attempts.remove(&stream);
+            call.has_succeeded = false;
+        }
+        self.streams.remove(&stream);
+        true
+    }
+
     /// An attempt is over, however it ended.
     pub fn end_attempt(&mut self, host: &impl Host, now: Time, stream: StreamId) {
         let Some((id, mut call)) = self.lift_by_stream(stream) else {
@@ -250,6 +273,7 @@ impl Worker {
         }
         self.give_back(host, now, &mut call, stream);
         call.attempts.remove(&stream);
+        call.has_succeeded = false;
         if call.gate.is_none() && call.attempts.is_empty() {
             // Nobody will tell whether another attempt follows.
             call.orphaned = Some(now + super::hold::ORPHANED);

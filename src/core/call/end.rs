@@ -18,6 +18,27 @@ impl Worker {
         }
     }
 
+    /// The same for a call that was answered well and has given back all it had, which needs no time.
+    /// False if it is no such call, for which [`Worker::end`] is there.
+    pub fn end_plainly(&mut self, gate: StreamId) -> bool {
+        let is_plain = |call: &Call| {
+            call.stage == Stage::Answered
+                && !(call.has_failed || call.has_grant || call.is_shadow())
+                && !call.attempts.values().any(|attempt| attempt.has_slot)
+        };
+        let Some(id) = self.streams.get(&gate).copied() else {
+            return true;
+        };
+        if !self.calls.get(&id).is_some_and(|call| is_plain(call)) {
+            return false;
+        }
+        self.streams.remove(&gate);
+        if let Some(mut call) = self.lift(id) {
+            self.drop_call(id, &mut call);
+        }
+        true
+    }
+
     /// Gives back all a call has and forgets it. Its attempts' streams may end later: they find no
     /// call.
     pub(super) fn bury(&mut self, host: &impl Host, now: Time, id: CallId, mut call: Box<Call>) {

@@ -29,7 +29,7 @@ impl Worker {
         let Some((attempt, place)) = call.attempts.get(&stream).zip(call.place) else {
             return;
         };
-        let said = headroom(headers, host.wall_ms()).filter(|said| said.reset <= FURTHEST);
+        let said = headroom(headers, || host.wall_ms()).filter(|said| said.reset <= FURTHEST);
         let Some(said) = said.filter(|_| call.has_own_slots()) else {
             return;
         };

@@ -54,9 +54,7 @@ impl Worker {
         stream: StreamId,
         part: Part<impl FnOnce(usize, usize) -> Vec<u8>>,
     ) -> Next {
-        let call = self.streams.get(&stream).and_then(|id| self.calls.get(id));
-        if !part.is_end && !call.is_some_and(|call| call.is_reading(stream)) {
-            // The usual case: a success streams by.
+        if !part.is_end && !self.reads(stream) {
             return Next::UNCHANGED;
         }
         let Some((id, mut call)) = self.lift_by_stream(stream) else {
@@ -65,6 +63,13 @@ impl Worker {
         let next = self.read_on(host, now, &mut call, stream, part);
         self.keep(id, call);
         next
+    }
+
+    /// Whether more of the body of an attempt's answer matters before its end. The usual case is that it
+    /// does not: a success streams by.
+    pub fn reads(&self, stream: StreamId) -> bool {
+        let call = self.streams.get(&stream).and_then(|id| self.calls.get(id));
+        call.is_some_and(|call| call.is_reading(stream))
     }
 
     fn read_on(

@@ -61,6 +61,8 @@ pub(super) struct Call {
     pub(super) passed: Option<Passed>,
     /// What the attempt half changed in the answer on its way to the client.
     pub(super) undo: Undo,
+    /// Its attempt has let a success go, of which the gate half has not seen anything yet.
+    pub(super) has_succeeded: bool,
     /// Its attempt went away while its answer was kept back.
     pub(super) hold_broken: bool,
     /// The client's answer is an error.

@@ -13,7 +13,7 @@ use super::policy::{KeyPart, Matcher, Policy};
 use super::queue::{FairBy, Fairness, Queue};
 use super::retry::{Attempts, Retry, Window};
 use crate::core::classify::{Conditions, Rule};
-use crate::core::fnv::fnv64;
+use crate::core::fnv::Fnv64;
 
 impl Policy {
     /// Identifies the limits a gate of this policy works under: `max_concurrent_calls`, `rate`,
@@ -41,14 +41,14 @@ pub(super) fn hash(max_keys: u16, policies: &[Policy]) -> u64 {
     out.hash()
 }
 
-/// Bytes that two values share only if they are equal: numbers have a fixed width, texts and
+/// The hash of bytes that two values share only if they are equal: numbers have a fixed width, texts and
 /// lists begin with their length.
 #[derive(Default)]
-struct Canonical(Vec<u8>);
+struct Canonical(Fnv64);
 
 impl Canonical {
     fn hash(&self) -> u64 {
-        fnv64(&self.0)
+        self.0.0
     }
 
     fn policy(&mut self, policy: &Policy) {
@@ -267,10 +267,10 @@ impl Canonical {
 
     fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u64);
-        self.0.extend_from_slice(bytes);
+        self.0.write(bytes);
     }
 
     fn number(&mut self, number: u64) {
-        self.0.extend_from_slice(&number.to_be_bytes());
+        self.0.write(&number.to_be_bytes());
     }
 }

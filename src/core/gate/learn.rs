@@ -305,13 +305,31 @@ impl Learned {
         self.debt_at(now) <= LEAD
     }
 
-    /// When the call with `ahead` others in front of it may start, if the rate stays as it is.
-    pub(super) fn next_at(&self, now: Time, ahead: u64) -> Time {
-        let owed = u128::from(self.debt) + u128::from(ahead) * u128::from(NANO);
-        let owed = owed.saturating_sub(u128::from(LEAD));
+    /// When the next call may start.
+    pub(super) fn next_at(&self, now: Time) -> Time {
+        let owed = u128::from(self.debt.saturating_sub(LEAD));
         let nanos = (owed * u128::from(NANO)).div_ceil(u128::from(self.rate.max(1)));
         let span = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
         (self.at + span).max(now)
+    }
+
+    /// When the call with `ahead` others in front of it may start, if nothing is refused until then:
+    /// the rate grows as it does now up to where growth is slow, and then stays.
+    pub(super) fn start_after(&self, now: Time, ahead: u64) -> Time {
+        let (rate, calls) = (per_second(self.rate), ahead as f64);
+        let (step, share) = self.growth();
+        let growth = (step + share).max(1e-9);
+        let top = match self.ceiling {
+            0 => HIGHEST,
+            ceiling => rate.max(per_second(ceiling) * NEAR[0]),
+        };
+        let grows_for = (top - rate) / growth;
+        let meanwhile = (rate + top) / 2.0 * grows_for;
+        let seconds = match calls < meanwhile {
+            true => 2.0 * calls / (rate + (rate * rate + 2.0 * growth * calls).sqrt()),
+            false => grows_for + (calls - meanwhile) / top,
+        };
+        self.next_at(now) + Duration::from_millis((seconds * 1e3).min(1e12) as u64)
     }
 
     /// A call starts.
@@ -472,6 +490,20 @@ mod tests {
     }
 
     #[test]
+    fn who_comes_late_starts_by_a_rate_that_has_grown() {
+        let mut learned = refused();
+        let starts = |learned: &Learned, ahead| learned.start_after(at(200), ahead).since(at(200));
+        // Below 36.4 a second, where growth is slow, it starts at 34 and grows by 6.02 a second.
+        (learned.step, learned.share) = (nano(6.02), 0);
+        assert_eq!(learned.rate, nano(34.0));
+        assert_eq!(starts(&learned, 0), Duration::ZERO);
+        assert_eq!(starts(&learned, 10).as_millis(), 286);
+        assert_eq!(starts(&learned, 1_000).as_millis(), 27_459);
+        learned.ceiling = 0;
+        assert_eq!(starts(&learned, 1_000).as_millis(), 13_444);
+    }
+
+    #[test]
     fn growth_stops_while_nobody_hears_what_becomes_of_attempts() {
         let mut learned = refused();
         let before = learned.rate;
@@ -571,7 +603,7 @@ mod tests {
                     prop_assert!(learned.rate <= most);
                     prop_assert!(learned.unheard <= ALL);
                     // A start is owed no more than its own turn at the lowest rate.
-                    prop_assert!(learned.next_at(at(now), 0).since(at(now)) <= Duration::from_secs(2));
+                    prop_assert!(learned.next_at(at(now)).since(at(now)) <= Duration::from_secs(2));
                 }
             }
         }

@@ -68,7 +68,8 @@ impl Record {
             }
         };
         match &self.learned {
-            Some(learned) => by_pace.max(learned.next_at(from, ahead)),
+            Some(learned) if ahead == 0 => by_pace.max(learned.next_at(from)),
+            Some(learned) => by_pace.max(learned.start_after(from, ahead)),
             None => by_pace,
         }
     }

@@ -28,10 +28,15 @@ const REMAINING: [&[u8]; 3] = [
 ];
 
 /// What the headers of an answer say; of several limits, the one that lasts for the fewest calls in its
-/// time. `now_ms` is the time of day in milliseconds since 1970.
-pub fn headroom(headers: &Headers, now_ms: u64) -> Option<Headroom> {
+/// time. `now_ms` gives the time of day in milliseconds since 1970; asked only if they say anything.
+pub fn headroom(headers: &Headers, now_ms: impl FnOnce() -> u64) -> Option<Headroom> {
+    let says =
+        |name: &[u8]| name == b"ratelimit" || REMAINING.iter().any(|end| name.ends_with(end));
+    if !headers.iter().any(|(name, _)| says(name)) {
+        return None;
+    }
     let clock = Clock {
-        now_ms,
+        now_ms: now_ms(),
         zone_hours: 0,
     };
     let told = headers.iter().filter_map(|(name, value)| {
@@ -105,7 +110,7 @@ mod tests {
             .iter()
             .map(|(name, value)| ((*name).into(), (*value).into()))
             .collect();
-        let told = headroom(&list, NOW_MS)?;
+        let told = headroom(&list, || NOW_MS)?;
         Some((told.remaining, told.limit, told.reset.as_millis()))
     }
 
