@@ -498,9 +498,9 @@ mod tests {
         assert_eq!(learned.rate, nano(34.0));
         assert_eq!(starts(&learned, 0), Duration::ZERO);
         assert_eq!(starts(&learned, 10).as_millis(), 286);
-        assert_eq!(starts(&learned, 1_000).as_millis(), 27_459);
+        assert_eq!(starts(&learned, 1_000).as_millis(), 27_485);
         learned.ceiling = 0;
-        assert_eq!(starts(&learned, 1_000).as_millis(), 13_444);
+        assert_eq!(starts(&learned, 1_000).as_millis(), 13_434);
     }
 
     #[test]
