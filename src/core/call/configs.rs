@@ -122,9 +122,9 @@ mod tests {
 
     use super::*;
 
-    /// L15: what is known of connections is bounded, and it is the oldest that are forgotten.
+    /// L15: what is known of connections is bounded; the oldest are forgotten.
     #[test]
-    fn the_connections_with_the_highest_numbers_are_remembered() {
+    fn l15_connections_with_the_highest_numbers_are_remembered() {
         let mut configs = Configs::default();
         let last = CONNECTIONS as u64;
         for connection in 0..=last {

@@ -22,6 +22,9 @@ use super::timeline::Timeline;
 use super::weir::{Setup, Weir};
 use super::world::{Seen, What, World};
 
+/// So many Envoys are not all ticked 250 times a second.
+const MANY: usize = 1000;
+
 /// What can stand between clients and provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PeerName {
@@ -164,6 +167,10 @@ impl Scene<'_> {
                     seed: self.seed,
                 };
                 let weir = Weir::new(&setup).serving(&self.crowd()).quiet();
+                let weir = match setup.envoys >= MANY {
+                    true => weir.sparing(),
+                    false => weir,
+                };
                 self.run_clients(weir, retries, trace)
             }
             _ => {

@@ -45,6 +45,7 @@ pub(crate) struct Weir {
     seed: u64,
     network: Draw,
     crowd: Rc<Crowd>,
+    is_sparing: bool,
     /// Request headers by whose the call is, as they were first needed.
     requests: BTreeMap<Whose, Rc<Headers>>,
     names: Vec<Rc<str>>,
@@ -113,6 +114,7 @@ impl Weir {
             seed: setup.seed,
             network: clocks,
             crowd: Rc::default(),
+            is_sparing: false,
             requests: BTreeMap::new(),
             names: (0..setup.clusters.max(1))
                 .map(|c| cluster_name(c).into())
@@ -123,6 +125,13 @@ impl Weir {
     /// Calls say whose they are.
     pub(crate) fn serving(mut self, crowd: &Rc<Crowd>) -> Weir {
         self.crowd = Rc::clone(crowd);
+        self
+    }
+
+    /// Envoys with one worker are ticked only when something is due. Exact where limits are known; what
+    /// is learned of refusals comes out a little different.
+    pub(crate) fn sparing(mut self) -> Weir {
+        self.is_sparing = true;
         self
     }
 

@@ -69,8 +69,7 @@ impl Vm {
     }
 }
 
-/// To the tick that has something to do, where no other VM gives any and nobody reads gauges: those
-/// before it, which would find nothing, are left out.
+/// To the tick that has something to do, where no other VM gives any: those before it are left out.
 fn span_alone(due: Option<Time>, now: Time) -> Duration {
     let left = due.map_or(ALONE, |due| due.since(now));
     let ticks = left.min(ALONE).as_nanos().div_ceil(BUSY.as_nanos());
@@ -110,10 +109,9 @@ impl Weir {
         Some(answer)
     }
 
-    /// Whether nobody sees what a VM does beside its calls.
+    /// Whether a VM is ticked only when something is due: no other shares its records.
     fn is_alone(&self, id: VmId) -> bool {
-        let envoy = &self.envoys[id.envoy];
-        envoy.vms.len() == 1 && envoy.memory.state().is_quiet
+        self.is_sparing && self.envoys[id.envoy].vms.len() == 1
     }
 
     /// A configuration comes into force on a VM.
