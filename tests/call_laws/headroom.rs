@@ -38,6 +38,22 @@ fn l9_with_nothing_left_nothing_starts_before_the_reset() {
 }
 
 #[test]
+fn l9_of_a_new_count_no_more_start_than_it_has_before_a_word_comes() {
+    let mut sim = Sim::policy(2, "");
+    let first = sim.arrive(Ask::on(0));
+    sim.answer(first, left("0", "1s"));
+    let calls: Vec<_> = (0..120).map(|n| sim.arrive(Ask::on(n % 2))).collect();
+    sim.run(ms(3000));
+    assert_eq!(sim.in_flight(), 100);
+    // The word comes with the first answer, and all that started since are taken off.
+    sim.answer(calls[0], left("99", "57s"));
+    assert_eq!(sim.in_flight(), 99);
+    sim.run(ms(57_000));
+    assert_eq!(sim.in_flight(), 119);
+    sim.check();
+}
+
+#[test]
 fn plenty_makes_nothing_slower() {
     assert_eq!(starts_after(left("10", "8s"), 30), [0; 30]);
     assert_eq!(starts_after(Reply::ok(), 30), [0; 30]);
