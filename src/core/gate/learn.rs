@@ -111,7 +111,9 @@ const LEAST: f64 = 0.3;
 /// A refusal this soon after opening may be the echo of the pause before: a provider that limits growth
 /// has seen little during it. Then no more is asked than so many times what started lately, pauses
 /// included, though no less than a share of what it would be; and the rest is regained so fast a second.
+/// After a longer pause it is no echo: a window has begun anew.
 const ECHO: f64 = 3.0;
+const HOLE: u64 = 2 * NANO;
 const OVER_LATELY: f64 = 1.1;
 const DEEPEST: f64 = 0.3;
 const REGAINED: f64 = 0.1;
@@ -213,7 +215,7 @@ impl Learned {
             self.ceiling = refused;
         }
         let to = per_second(refused) * left;
-        if open_for < ECHO {
+        if open_for < ECHO && self.cost < HOLE {
             self.level = nano(to);
             let passed = per_second(lesson.lately) * OVER_LATELY;
             self.set(to.min(passed.max(to * DEEPEST)));
