@@ -13,8 +13,13 @@ mod wasi;
 
 #[allow(unsafe_code)]
 mod start {
+    use std::sync::Once;
+
     proxy_wasm::main! {{
-        proxy_wasm::set_log_level(proxy_wasm::types::LogLevel::Info);
+        // Where VMs are threads of one process, the hook for panics is one for all, and may be in use
+        // by a VM that died.
+        static HOOK: Once = Once::new();
+        HOOK.call_once(|| proxy_wasm::set_log_level(proxy_wasm::types::LogLevel::Info));
         proxy_wasm::set_root_context(|_| Box::new(super::root::Root::new()));
     }}
 }

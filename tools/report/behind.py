@@ -11,7 +11,8 @@ IMPATIENT = ("Asking again and again means to be there when a place comes free. 
 TOLD = "Was told the limit, or was tuned to the model in hindsight. Weir is told nothing and has to be refused to learn it."
 LEARNS = ("Learns as Weir does, with other constants, which fit some models better. Those of Weir were chosen for all kinds of "
           "limits at once.")
-UNTAUGHT = "Never waits, so that no call gives up in a queue: of what comes late in a long peak more is served."
+UNTAUGHT = ("Neither waits nor pauses: where a limit follows recent use, the load itself keeps it high, while each of Weir's "
+            "pauses lowers it. And where calls cost different numbers of tokens, it loses the dear ones and serves the cheap.")
 MORE_THAN_ALL = ("Where calls cost different numbers of tokens, who leaves out the dear ones serves more calls than "
                  "first come, first served, which the clairvoyant queue is.")
 REASONS = {
