@@ -145,11 +145,23 @@ shipped() {
     shift 2
     if "$here/tools/wasm_opt.sh" have; then
         make_plugin "$made" "$out" rustc --profile plugin "$@" -- -C llvm-args=-inline-threshold=50
-        "$here/tools/wasm_opt.sh" run "$out" "$out.$$"
-        mv "$out.$$" "$out"
+        shrink "$out" "$target_dir/$target/$made"
     else
         CARGO_PROFILE_PLUGIN_OPT_LEVEL=z make_plugin "$made" "$out" rustc --profile plugin "$@"
     fi
+}
+
+# What comes of a module is kept beside the build: making it takes longer than all the rest of a build that
+# has nothing to do.
+shrink() {
+    local out=$1 kept
+    kept=$2.$(sha256sum <"$out" | cut -c 1-16).small
+    if [ ! -f "$kept" ]; then
+        "$here/tools/wasm_opt.sh" run "$out" "$out.$$"
+        mv "$out.$$" "$kept"
+    fi
+    cp "$kept" "$out.$$"
+    mv "$out.$$" "$out"
 }
 
 make_plugin() {
