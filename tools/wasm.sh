@@ -144,8 +144,13 @@ shipped() {
     local made=$1 out=$2
     shift 2
     if "$here/tools/wasm_opt.sh" have; then
-        make_plugin "$made" "$out" rustc --profile plugin "$@" -- -C llvm-args=-inline-threshold=50
-        shrink "$out" "$target_dir/$target/$made"
+        # Both halves of an Envoy that starts now must find the same plugin: only what is whole gets its name.
+        make_plugin "$made" "$out.whole.$$" rustc --profile plugin "$@" -- -C llvm-args=-inline-threshold=50 || {
+            rm -f "$out"
+            return 1
+        }
+        shrink "$out.whole.$$" "$out"
+        rm -f "$out.whole.$$"
     else
         CARGO_PROFILE_PLUGIN_OPT_LEVEL=z make_plugin "$made" "$out" rustc --profile plugin "$@"
     fi
@@ -154,12 +159,13 @@ shipped() {
 # What comes of a module is kept beside the build: making it takes longer than all the rest of a build that
 # has nothing to do.
 shrink() {
-    local out=$1 kept
-    kept=$2.$(sha256sum <"$out" | cut -c 1-16).small
+    local whole=$1 out=$2 kept
+    kept=$target_dir/$target/small-$(sha256sum <"$whole" | cut -c 1-16).wasm
     if [ ! -f "$kept" ]; then
-        "$here/tools/wasm_opt.sh" run "$out" "$out.$$"
-        mv "$out.$$" "$kept"
+        "$here/tools/wasm_opt.sh" run "$whole" "$kept.$$"
+        mv "$kept.$$" "$kept"
     fi
+    mkdir -p "$(dirname "$out")"
     cp "$kept" "$out.$$"
     mv "$out.$$" "$out"
 }
